@@ -1,0 +1,1 @@
+"""privet: differentially private decision trees and forests, proven and audited."""

@@ -1,0 +1,37 @@
+"""Every error and warning of the library. This file imports nothing."""
+
+
+class PrivetError(Exception):
+    """The root of everything that privet raises on purpose."""
+
+
+class SchemaError(PrivetError, ValueError):
+    """A schema is not valid, or a frame's columns or declared types do not fit it."""
+
+
+class ParameterError(PrivetError, ValueError):
+    """A parameter of a learner or mechanism is out of its range."""
+
+
+class BudgetError(PrivetError, ValueError):
+    """The privacy budget does not suffice. Raised before anything is drawn."""
+
+
+class ModelFileError(PrivetError, ValueError):
+    """A model file is damaged, of an unknown version, or not a model file."""
+
+
+class AuditError(PrivetError, ValueError):
+    """An audit cannot be run, or could not conclude anything, as asked."""
+
+
+class PrivacyLeakWarning(UserWarning):
+    """Something private was read without a charge; the ledger claims nothing."""
+
+
+class UnsoundWarning(UserWarning):
+    """The algorithm is printed with a proof that does not hold; for comparison only."""
+
+
+class NonPrivateWarning(UserWarning):
+    """The model was asked for without privacy (epsilon=None)."""
