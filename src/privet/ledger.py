@@ -1,0 +1,184 @@
+"""The ledger of one fit: what was charged, the total, and whether it may be claimed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+
+from privet import laws
+from privet.errors import BudgetError
+from privet.events import Composition, Cost, Event, Parallel, Sequential, readable
+from privet.terms import Allowance, Terms
+
+NO_PRIVACY_ASKED = "epsilon=None: no privacy was asked for"
+
+
+class Ledger:
+    """What one fit is allowed to spend, what it spent on what, and the guarantee that follows.
+
+    A ledger never claims what is not proven: a seeded noise source, domains read off the data, or an algorithm printed
+    with a broken proof make `epsilon` infinite, and `why` says so.
+
+    Parameters
+    ----------
+    terms : Terms
+        Neighbour relation and unit.
+    allowance : Allowance or None
+        The guarantee that was asked for; None for a model without privacy.
+    doubts : sequence of str
+        Reasons, known from the start, why nothing can be claimed.
+    """
+
+    def __init__(self, terms: Terms, allowance: Allowance | None, doubts: Sequence[str] = ()) -> None:
+        self.terms = terms
+        self.allowance = allowance
+        self._doubts: list[str] = list(doubts)
+        if allowance is None:
+            self._doubts.append(NO_PRIVACY_ASKED)
+        self._open: list[_Scope] = [_Scope(Sequential)]
+
+    @staticmethod
+    def stating(terms: Terms, allowance: Allowance | None, whole: Composition, doubts: Sequence[str] = ()) -> Ledger:
+        """Return the ledger of spending that is already known: a plan's, or one read from a file."""
+        ledger = Ledger(terms, allowance, doubts)
+        ledger._open[0].parts.extend(whole.parts if isinstance(whole, Sequential) else (whole,))
+        ledger._refuse_overspending(whole.cost, "the plan")
+        return ledger
+
+    def charge(self, event: Event) -> None:
+        """Record an event, or raise `BudgetError` and record nothing."""
+        self._open[-1].parts.append(event)
+        try:
+            self._refuse_overspending(self._whole().cost, event.name)
+        except BudgetError:
+            self._open[-1].parts.pop()
+            raise
+
+    def doubt(self, reason: str) -> None:
+        """Note why nothing can be claimed any more. There is no way to take a doubt back."""
+        if reason not in self._doubts:
+            self._doubts.append(reason)
+
+    @contextmanager
+    def parallel(self) -> Iterator[None]:
+        """Events and branches charged inside see disjoint records: the largest counts."""
+        with self._scope(Parallel):
+            yield
+
+    @contextmanager
+    def branch(self) -> Iterator[None]:
+        """One branch of a parallel scope: events charged inside add up."""
+        with self._scope(Sequential):
+            yield
+
+    @property
+    def composition(self) -> Composition:
+        """All events and how they compose."""
+        return self._whole()
+
+    @property
+    def cost(self) -> Cost:
+        """The exact total, under both measures."""
+        return self._whole().cost
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All events, in the order in which they were charged."""
+        return tuple(self._whole().events())
+
+    @property
+    def why(self) -> tuple[str, ...]:
+        """Why nothing is claimed; empty if the guarantee is proven."""
+        flaws = [event.flaw for event in self.events if event.flaw is not None]
+        return tuple(dict.fromkeys(self._doubts + flaws))
+
+    @property
+    def proven(self) -> bool:
+        """Whether the guarantee is backed by a proof."""
+        return not self.why
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon of the guarantee, never understated; infinite if nothing is proven."""
+        if not self.proven or self.allowance is None:
+            return float("inf")
+        return readable(self._epsilon(self.cost))
+
+    @property
+    def delta(self) -> float:
+        """The delta of the guarantee; 0 for pure epsilon, 1 if nothing is proven."""
+        if not self.proven or self.allowance is None:
+            return 1.0
+        return 0.0 if self.allowance.rho is None else readable(self.allowance.delta)
+
+    @property
+    def rho(self) -> float:
+        """The total in zero-concentrated privacy; infinite if nothing is proven."""
+        return readable(self.cost.rho) if self.proven else float("inf")
+
+    def _epsilon(self, cost: Cost) -> Fraction | None:
+        allowance = self.allowance
+        assert allowance is not None
+        if allowance.rho is None or cost.rho is None:
+            return cost.epsilon
+        # The whole of rho was made from (epsilon, delta) by rounding down, so it is worth that epsilon, no more.
+        if cost.rho == allowance.rho:
+            return allowance.epsilon
+        converted = laws.zcdp_to_epsilon(cost.rho, allowance.delta) if cost.rho else Fraction(0)
+        return converted if cost.epsilon is None else min(converted, cost.epsilon)
+
+    def _refuse_overspending(self, cost: Cost, name: str) -> None:
+        allowance = self.allowance
+        if allowance is None or (cost.epsilon is None and cost.rho is None):
+            return
+        spent, allowed = (cost.epsilon, allowance.epsilon) if allowance.rho is None else (cost.rho, allowance.rho)
+        if spent is None or spent > allowed:
+            measure = "epsilon" if allowance.rho is None else "rho"
+            raise BudgetError(
+                f"{name} would bring {measure} to {readable(spent)}, but only {readable(allowed)} is allowed; "
+                f"nothing was drawn. Ask for a larger epsilon or a smaller share"
+            )
+
+    def _whole(self) -> Composition:
+        inner: Composition | None = None
+        for scope in reversed(self._open):
+            inner = scope.close(inner)
+        assert inner is not None
+        return inner
+
+    @contextmanager
+    def _scope(self, kind: type[Sequential] | type[Parallel]) -> Iterator[None]:
+        self._open.append(_Scope(kind))
+        try:
+            yield
+        finally:
+            closed = self._open.pop()
+            self._open[-1].parts.append(closed.close(None))
+
+    def table(self) -> str:
+        """Return the ledger as a text table for people."""
+        from privet.ledger_text import ledger_table
+
+        return ledger_table(self)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the ledger as plain data, as it stands in a model file."""
+        from privet.ledger_text import ledger_to_dict
+
+        return ledger_to_dict(self)
+
+    def __repr__(self) -> str:
+        state = "proven" if self.proven else "no guarantee"
+        return f"Ledger(epsilon={self.epsilon:g}, delta={self.delta:g}, {state}, {len(self.events)} events)"
+
+
+class _Scope:
+    """A composition that is still being written."""
+
+    def __init__(self, kind: type[Sequential] | type[Parallel]) -> None:
+        self.kind = kind
+        self.parts: list[Composition] = []
+
+    def close(self, last: Composition | None) -> Composition:
+        return self.kind((*self.parts, *(() if last is None else (last,))))

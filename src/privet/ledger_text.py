@@ -1,0 +1,118 @@
+"""A ledger in words: the table that people read, and the plain data that stand in files."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from privet.errors import ModelFileError
+from privet.events import Composition, Cost, Event, Mechanism, Parallel, Sequential, readable
+from privet.terms import Allowance, Terms
+
+if TYPE_CHECKING:
+    from privet.ledger import Ledger
+
+UNITS = {
+    "add_remove": "adding or removing {unit}",
+    "replace": "replacing {unit}",
+    "label": "changing the label of {unit}",
+}
+
+
+def guarantee_in_words(ledger: Ledger) -> str:
+    """Say in one sentence what is guaranteed, or that nothing is and why."""
+    if not ledger.proven:
+        return "no guarantee: " + "; ".join(ledger.why)
+    rows = ledger.terms.max_rows
+    unit = "one record" if rows == 1 else f"one unit with up to {rows} records"
+    change = UNITS[ledger.terms.neighbours].format(unit=unit)
+    measure = f"epsilon = {ledger.epsilon:g}" + (f", delta = {ledger.delta:g}" if ledger.delta else "")
+    return f"{measure} for {change}"
+
+
+def ledger_table(ledger: Ledger) -> str:
+    """Lay the ledger out as text."""
+    header = ("released", "mechanism", "noise", "epsilon", "rho", "looks at")
+    rows = [header, *(_row(event) for event in ledger.events)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(header))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join([*lines, "", "total: " + guarantee_in_words(ledger)])
+
+
+def _row(event: Event) -> tuple[str, ...]:
+    symbol = {
+        Mechanism.LAPLACE: "scale",
+        Mechanism.GAUSSIAN: "variance",
+        Mechanism.PERMUTE_AND_FLIP: "rate",
+        Mechanism.EXPONENTIAL: "rate",
+    }.get(event.mechanism)
+    noise = "none" if symbol is None else f"{symbol} {float(event.parameter):.6g}"
+    epsilon, rho = event.cost.epsilon, event.cost.rho
+    return (
+        event.name,
+        str(event.mechanism),
+        noise,
+        "-" if epsilon is None else f"{readable(epsilon):.6g}",
+        "-" if rho is None else f"{readable(rho):.6g}",
+        event.sees,
+    )
+
+
+def ledger_to_dict(ledger: Ledger) -> dict[str, object]:
+    """Return everything that is needed to state and to recompute the guarantee."""
+    allowance = ledger.allowance
+    return {
+        "guarantee": guarantee_in_words(ledger),
+        "proven": ledger.proven,
+        "why": list(ledger.why),
+        "neighbours": ledger.terms.neighbours,
+        "max_rows": ledger.terms.max_rows,
+        "epsilon": None if allowance is None else str(allowance.epsilon),
+        "delta": None if allowance is None else str(allowance.delta),
+        "spent": _composition_to_dict(ledger.composition),
+    }
+
+
+def _composition_to_dict(part: Composition) -> dict[str, object]:
+    if isinstance(part, Event):
+        return part.to_dict()
+    kind = "sequential" if isinstance(part, Sequential) else "parallel"
+    return {kind: [_composition_to_dict(child) for child in part.parts]}
+
+
+def ledger_from_dict(data: Any) -> Ledger:
+    """Read a ledger back. What a file says of itself is data: `privet` does not vouch for files that it did not write."""
+    from privet.ledger import NO_PRIVACY_ASKED, Ledger
+
+    try:
+        allowance = None
+        if data["epsilon"] is not None:
+            allowance = Allowance.of(Fraction(data["epsilon"]), Fraction(data["delta"]))
+        whole = _composition_from_dict(data["spent"])
+        flaws = {event.flaw for event in whole.events()}
+        doubts = [str(reason) for reason in data["why"] if reason not in flaws | {NO_PRIVACY_ASKED}]
+        return Ledger.stating(Terms(str(data["neighbours"]), int(data["max_rows"])), allowance, whole, doubts)
+    except (KeyError, TypeError, ValueError, ZeroDivisionError, RecursionError) as error:
+        raise ModelFileError(
+            f"privacy: not a ledger ({type(error).__name__}); the file is damaged, save it again"
+        ) from error
+
+
+def _composition_from_dict(data: Any, depth: int = 0) -> Composition:
+    if depth > 20:
+        raise ValueError("nested too deeply")
+    if "sequential" in data:
+        return Sequential(tuple(_composition_from_dict(child, depth + 1) for child in data["sequential"]))
+    if "parallel" in data:
+        return Parallel(tuple(_composition_from_dict(child, depth + 1) for child in data["parallel"]))
+    epsilon, rho = (None if data[key] is None else Fraction(data[key]) for key in ("epsilon", "rho"))
+    return Event(
+        str(data["name"]),
+        Mechanism(data["mechanism"]),
+        Fraction(data["parameter"]),
+        Fraction(data["sensitivity"]),
+        Cost(epsilon, rho),
+        str(data["sees"]),
+        None if data["flaw"] is None else str(data["flaw"]),
+    )

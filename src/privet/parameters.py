@@ -1,0 +1,44 @@
+"""Checks of users' parameters: each error says what was expected, what was got, and what to do."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from fractions import Fraction
+
+from privet.errors import ParameterError
+
+
+def exact(value: object, name: str) -> Fraction:
+    """Read a user's number as the decimal that was typed: ``Fraction(0.1)`` is more than 1/10, ``"0.1"`` is not.
+
+    Examples
+    --------
+    >>> exact(0.1, "epsilon")
+    Fraction(1, 10)
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise ParameterError(f"{name} must be a number, got {type(value).__name__}: pass e.g. {name}=1.0")
+    if isinstance(value, numbers.Rational):
+        return Fraction(value.numerator, value.denominator)
+    number = float(value)
+    if not math.isfinite(number):
+        raise ParameterError(f"{name} must be finite, got {number}: pass e.g. {name}=1.0")
+    return Fraction(repr(number))
+
+
+def check_whole(name: str, value: object, low: int, high: int) -> int:
+    """Return a whole number between `low` and `high`, or say what is wrong with it."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise ParameterError(f"{name} must be a whole number, got {value!r}: pass one from {low} to {high}")
+    if not low <= value <= high:
+        raise ParameterError(f"{name} must be from {low} to {high}, got {value}")
+    return int(value)
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
+    """Return `value` if it is one of `choices`, or say which there are."""
+    if not isinstance(value, str) or value not in choices:
+        raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    return value

@@ -1,0 +1,116 @@
+"""The ledger refuses to be overspent before anything is drawn, and never claims what is not proven."""
+
+from fractions import Fraction
+
+import pytest
+
+from privet.errors import BudgetError, ModelFileError
+from privet.events import Mechanism
+from privet.ledger import Ledger
+from privet.ledger_text import ledger_from_dict
+from privet.terms import Allowance, Terms, unproven
+
+TERMS = Terms()
+
+
+def part(share, name="counts"):
+    return TERMS.laplace(name, Fraction(share))
+
+
+def test_charges_add_up_to_the_claim():
+    ledger = Ledger(TERMS, Allowance.of(0.3))
+    for _ in range(3):
+        ledger.charge(part("0.1"))
+    assert ledger.epsilon == 0.3
+    assert ledger.delta == 0.0
+    assert ledger.proven
+
+
+def test_overspending_is_refused_and_leaves_no_trace():
+    ledger = Ledger(TERMS, Allowance.of(0.3))
+    ledger.charge(part("0.2"))
+    before = ledger.to_dict()
+    with pytest.raises(BudgetError, match="second"):
+        ledger.charge(part("0.2", "second"))
+    assert ledger.to_dict() == before
+
+
+def test_disjoint_branches_cost_as_much_as_the_dearest():
+    ledger = Ledger(TERMS, Allowance.of(1))
+    with ledger.parallel():
+        for share in ("0.4", "0.5"):
+            with ledger.branch():
+                ledger.charge(part(share))
+                ledger.charge(part(share))
+    assert ledger.epsilon == 1.0
+    with pytest.raises(BudgetError):
+        ledger.charge(part("0.001"))
+
+
+def test_overspending_inside_an_open_branch_is_refused():
+    ledger = Ledger(TERMS, Allowance.of(1))
+    ledger.charge(part("0.6"))
+    with ledger.parallel(), ledger.branch(), pytest.raises(BudgetError):
+        ledger.charge(part("0.5"))
+
+
+def test_gaussian_noise_does_not_fit_a_pure_allowance():
+    ledger = Ledger(TERMS, Allowance.of(5))
+    with pytest.raises(BudgetError):
+        ledger.charge(TERMS.gaussian("sums", Fraction(1, 100)))
+
+
+def test_the_whole_of_rho_is_worth_the_epsilon_that_was_asked_for():
+    allowance = Allowance.of(1.0, 1e-6)
+    ledger = Ledger(TERMS, allowance)
+    half = allowance.whole * Fraction(1, 2)
+    ledger.charge(TERMS.noise("first", half))
+    assert 0 < ledger.epsilon < 1
+    ledger.charge(TERMS.choice("second", half))
+    assert (ledger.epsilon, ledger.delta) == (1.0, 1e-6)
+
+
+def test_a_doubt_or_a_flaw_makes_epsilon_infinite_and_says_why():
+    ledger = Ledger(TERMS, Allowance.of(1), doubts=["domains were read off the data"])
+    assert ledger.epsilon == float("inf")
+    assert not ledger.proven
+    assert "read off the data" in ledger.table()
+    flawed = Ledger(TERMS, Allowance.of(1))
+    flawed.charge(unproven("labels", Mechanism.PERMUTE_AND_FLIP, Fraction(1), "smooth sensitivity is no proof here"))
+    assert flawed.epsilon == float("inf")
+    assert flawed.why == ("smooth sensitivity is no proof here",)
+
+
+def test_without_privacy_nothing_is_claimed():
+    ledger = Ledger(TERMS, None)
+    ledger.charge(TERMS.noise("counts", None))
+    assert ledger.epsilon == float("inf")
+    assert "epsilon=None" in ledger.why[0]
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_plain_data_state_the_same_guarantee_when_read_back(delta):
+    allowance = Allowance.of(0.7, delta)
+    ledger = Ledger(Terms("replace", 3), allowance)
+    with ledger.parallel(), ledger.branch():
+        ledger.charge(ledger.terms.choice("split", allowance.whole * Fraction(1, 3)))
+    again = ledger_from_dict(ledger.to_dict())
+    assert again.to_dict() == ledger.to_dict()
+    assert (again.epsilon, again.delta, again.rho) == (ledger.epsilon, ledger.delta, ledger.rho)
+
+
+@pytest.mark.parametrize("damage", [{"spent": None}, {"epsilon": "x"}, {"epsilon": "1/0"}, {"max_rows": []}])
+def test_damaged_plain_data_are_refused(damage):
+    ledger = Ledger(TERMS, Allowance.of(1))
+    ledger.charge(part(1))
+    with pytest.raises(ModelFileError, match="ledger"):
+        ledger_from_dict({**ledger.to_dict(), **damage})
+
+
+def test_the_table_names_every_release_and_the_total():
+    ledger = Ledger(Terms("replace", 5), Allowance.of(1))
+    ledger.charge(ledger.terms.laplace("leaf counts", Fraction(1), l1=10))
+    text = ledger.table()
+    assert "leaf counts" in text
+    assert "scale 100" in text
+    assert "replacing one unit with up to 5 records" in text
