@@ -1,0 +1,293 @@
+"""The only door out of the private side: charge the ledger, then draw, in one call.
+
+A `Release` takes exact integers computed from private records, charges the ledger for an `Event` that was planned before
+the data was seen, and gives back what may be published. Where the outcomes come from is a strategy:
+
+- `Drawn`: the mechanisms' samplers on a source of randomness; production.
+- `Noiseless`: the exact values, for ``epsilon=None``.
+- `Recording`: another strategy, with a transcript of all outcomes kept.
+- `Forced`: a transcript played back, whatever the data says. Growing on a neighbouring data set with forced outcomes must
+  give the very same model: then the model is a function of the released values alone.
+
+The exact auditor has a fifth, which computes the law of each outcome instead of drawing it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet import samplers
+from privet.errors import PrivetError
+from privet.events import Event, Mechanism
+from privet.hashing import siphash_array
+from privet.ledger import Ledger
+from privet.randomness import SeededSource
+from privet.tables.protocol import Block, IntArray, Table
+
+SEEDED = "the noise was seeded, so anyone who knows the seed can take it away"
+STAND_IN = "the outcomes were recorded or forced for a test"
+
+
+class Outcomes(Protocol):
+    """Where the outcomes of mechanisms come from."""
+
+    def noisy(self, values: IntArray, event: Event) -> IntArray:
+        """Return `values` with the event's noise."""
+        ...
+
+    def choose(self, scores: IntArray, event: Event) -> IntArray:
+        """Return the index of one candidate for each row of `scores`."""
+        ...
+
+    def coins(self, weights: tuple[Fraction, ...]) -> Coins:
+        """Return secret coins: a part for each record, with these probabilities."""
+        ...
+
+
+@dataclass(frozen=True)
+class Coins:
+    """One part for each record, by a hash of its row under a fresh secret key.
+
+    *Privacy.* With a fresh, secret key the parts are independent of each other and of the data (SipHash-2-4 is taken to be
+    a pseudo-random function), and they are the same in every pass and every retry of one fit. The key is never stored
+    with a model. The probabilities are the weights rounded to multiples of 2^-64, the same for every record.
+    """
+
+    key: bytes
+    weights: tuple[Fraction, ...]
+
+    def __call__(self, block: Block) -> NDArray[np.int32]:
+        cumulative, edges = Fraction(0), []
+        for weight in self.weights[:-1]:
+            cumulative += weight
+            edges.append(int(cumulative * 2**64))
+        words = siphash_array(self.key, block.rows)
+        return np.searchsorted(np.array(edges, dtype=np.uint64), words, side="right").astype(np.int32)
+
+    def __repr__(self) -> str:
+        return f"Coins(<secret key>, {len(self.weights)} parts)"
+
+
+class Release:
+    """Charge, then draw.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        What is charged; it refuses to be overspent before anything is drawn.
+    outcomes : Outcomes
+        Where the outcomes come from.
+    """
+
+    def __init__(self, ledger: Ledger, outcomes: Outcomes) -> None:
+        self.ledger = ledger
+        self._outcomes = outcomes
+
+    def noisy(self, values: IntArray, event: Event) -> IntArray:
+        """Release integers with additive discrete noise.
+
+        *Privacy.* The caller proves that one record changes `values` by at most the event's sensitivity.
+        """
+        self.ledger.charge(event)
+        return self._outcomes.noisy(np.ascontiguousarray(values, dtype=np.int64), event)
+
+    def choose(self, scores: IntArray, event: Event) -> IntArray:
+        """Release one winner for each row of `scores` (rows, candidates); higher scores are better.
+
+        *Privacy.* The caller proves that rows look at disjoint records, so that one charge covers them all, and that
+        one record changes the scores of its row by amounts within an interval as long as the event's sensitivity.
+        """
+        self.ledger.charge(event)
+        return self._outcomes.choose(np.ascontiguousarray(scores, dtype=np.int64), event)
+
+    def coins(self, table: Table, weights: Sequence[Fraction] | int, name: str = "part") -> Table:
+        """Deal the records into parts by secret coins; `weights` may be a number of equal parts.
+
+        Nothing is released, so nothing is charged. Mechanisms that see different parts may be charged in parallel.
+        """
+        if isinstance(weights, int):
+            weights = [Fraction(1, weights)] * weights
+        return table.derive(name, self._outcomes.coins(tuple(weights)))
+
+
+class Drawn:
+    """Outcomes drawn by the exact samplers: production."""
+
+    def __init__(self, source: samplers.Source) -> None:
+        self._source = source
+
+    def noisy(self, values: IntArray, event: Event) -> IntArray:
+        """Add discrete Laplace or Gaussian noise."""
+        if event.mechanism is Mechanism.LAPLACE:
+            noise = samplers.discrete_laplace(event.parameter, values.size, self._source)
+        else:
+            _expect(event, Mechanism.GAUSSIAN)
+            noise = samplers.discrete_gaussian(event.parameter, values.size, self._source)
+        return values + noise.reshape(values.shape)
+
+    def choose(self, scores: IntArray, event: Event) -> IntArray:
+        """Draw by permute-and-flip or by the exponential mechanism."""
+        if event.mechanism is Mechanism.PERMUTE_AND_FLIP:
+            return samplers.permute_and_flip(scores, event.parameter, self._source)
+        _expect(event, Mechanism.EXPONENTIAL)
+        return samplers.exponential_mechanism(scores, event.parameter, self._source)
+
+    def coins(self, weights: tuple[Fraction, ...]) -> Coins:
+        """Draw a fresh key."""
+        return Coins(samplers.key(self._source), weights)
+
+
+class Noiseless:
+    """The exact values and the first of the best candidates, for the twin without privacy; coins stay random."""
+
+    def __init__(self, source: samplers.Source) -> None:
+        self._source = source
+
+    def noisy(self, values: IntArray, event: Event) -> IntArray:
+        """Return the values."""
+        _expect(event, Mechanism.NOTHING)
+        return values
+
+    def choose(self, scores: IntArray, event: Event) -> IntArray:
+        """Return the best candidate, the first among equals."""
+        _expect(event, Mechanism.NOTHING)
+        return scores.argmax(axis=1).astype(np.int64)
+
+    def coins(self, weights: tuple[Fraction, ...]) -> Coins:
+        """Draw a fresh key."""
+        return Coins(samplers.key(self._source), weights)
+
+
+class Recording:
+    """Another strategy whose outcomes are kept, to be forced upon another data set later."""
+
+    def __init__(self, outcomes: Outcomes) -> None:
+        self._outcomes = outcomes
+        self.transcript: list[tuple[object, IntArray | Coins]] = []
+
+    def noisy(self, values: IntArray, event: Event) -> IntArray:
+        """Pass on, and keep the outcome."""
+        return self._keep(event, self._outcomes.noisy(values, event))
+
+    def choose(self, scores: IntArray, event: Event) -> IntArray:
+        """Pass on, and keep the outcome."""
+        return self._keep(event, self._outcomes.choose(scores, event))
+
+    def coins(self, weights: tuple[Fraction, ...]) -> Coins:
+        """Pass on, and keep the coins."""
+        coins = self._outcomes.coins(weights)
+        self.transcript.append((weights, coins))
+        return coins
+
+    def _keep(self, event: Event, outcome: IntArray) -> IntArray:
+        self.transcript.append((event, outcome.copy()))
+        return outcome
+
+
+class ReplayError(PrivetError):
+    """A replay asked for something else than was recorded: the learner's questions depended on more than the answers."""
+
+
+class Forced:
+    """A transcript played back, whatever the data says."""
+
+    def __init__(self, transcript: Sequence[tuple[object, IntArray | Coins]]) -> None:
+        self._rest = list(transcript)
+
+    def noisy(self, values: IntArray, event: Event) -> IntArray:
+        """Return the recorded outcome."""
+        return self._next(event, values.shape)
+
+    def choose(self, scores: IntArray, event: Event) -> IntArray:
+        """Return the recorded winners."""
+        return self._next(event, scores.shape[:1])
+
+    def coins(self, weights: tuple[Fraction, ...]) -> Coins:
+        """Return the recorded coins."""
+        question, coins = self._pop()
+        if question != weights or not isinstance(coins, Coins):
+            raise ReplayError("the replay dealt records where the recording did not, or with other weights")
+        return coins
+
+    def finish(self) -> None:
+        """Check that everything recorded was asked for."""
+        if self._rest:
+            raise ReplayError(f"the replay left {len(self._rest)} recorded outcomes unused")
+
+    def _next(self, event: Event, shape: tuple[int, ...]) -> IntArray:
+        question, outcome = self._pop()
+        if question != event or not isinstance(outcome, np.ndarray) or outcome.shape != shape:
+            raise ReplayError(f"the replay reached {event.name!r} where the recording had something else")
+        return outcome.copy()
+
+    def _pop(self) -> tuple[object, IntArray | Coins]:
+        if not self._rest:
+            raise ReplayError("the replay asked for more outcomes than were recorded")
+        return self._rest.pop(0)
+
+
+def _expect(event: Event, mechanism: Mechanism) -> None:
+    if event.mechanism is not mechanism:
+        raise ReplayError(f"{event.name!r} was planned as {event.mechanism}, which cannot be drawn here")
+
+
+_seed: int | None = None
+_stand_in: Outcomes | None = None
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Draw noise from a seed inside the block; see `privet.testing.seeded_noise`."""
+    global _seed
+    before, _seed = _seed, seed
+    try:
+        yield
+    finally:
+        _seed = before
+
+
+@contextmanager
+def outcomes_from(stand_in: Outcomes) -> Iterator[None]:
+    """Let all fits inside the block take their outcomes from `stand_in`; they claim nothing."""
+    global _stand_in
+    before, _stand_in = _stand_in, stand_in
+    try:
+        yield
+    finally:
+        _stand_in = before
+
+
+def doubts_about_noise() -> list[str]:
+    """Return why a fit started now could claim nothing on account of its noise."""
+    doubts = {SEEDED: _seed is not None, STAND_IN: _stand_in is not None}
+    return [doubt for doubt, holds in doubts.items() if holds]
+
+
+def open_release(ledger: Ledger) -> Release:
+    """Return the release of one fit: on the operating system's entropy, unless a test asked otherwise."""
+    for doubt in doubts_about_noise():
+        ledger.doubt(doubt)
+    if _stand_in is not None:
+        return Release(ledger, _stand_in)
+    return Release(ledger, Noiseless(_source()) if ledger.allowance is None else drawn())
+
+
+def drawn() -> Drawn:
+    """Return outcomes drawn by the samplers, on the operating system's entropy or on the seed of a test."""
+    return Drawn(_source())
+
+
+def secret_key() -> bytes:
+    """Draw a fresh key for bounding the rows of a unit."""
+    return samplers.key(_source())
+
+
+def _source() -> samplers.Source:
+    return samplers.SystemSource() if _seed is None else SeededSource(_seed)

@@ -1,0 +1,6 @@
+"""Private data behind one small protocol: learners cannot tell one kind of table from another."""
+
+from privet.tables.memory import MemoryTable
+from privet.tables.protocol import Block, Kernel, Table
+
+__all__ = ["Block", "Kernel", "MemoryTable", "Table"]

@@ -1,0 +1,98 @@
+"""The table in memory: contiguous arrays, worked on in blocks by plain threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.encoding import Encoding
+from privet.tables.protocol import Block, IntArray, Kernel
+
+T = TypeVar("T")
+
+# A block is at least this long. Kernels work in small pieces inside a block; one block per thread keeps the number of
+# partial sums, which may be large arrays, as small as it can be.
+MIN_BLOCK_ROWS = 1 << 16
+
+
+class MemoryTable:
+    """Encoded records in memory.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        How the records became codes.
+    codes : array of shape (n_features, n_rows)
+        The features' codes.
+    target : int32 array of shape (n_rows,)
+        The encoded target; records with a negative value (an unknown label) are left out, one by one.
+    n_jobs : int
+        Number of threads. Results do not depend on it: integers are added up.
+    """
+
+    def __init__(
+        self,
+        encoding: Encoding,
+        codes: NDArray[np.unsignedinteger],
+        target: NDArray[np.int32],
+        *,
+        n_jobs: int = 1,
+        state: Mapping[str, NDArray[np.generic]] | None = None,
+    ) -> None:
+        known = target >= 0
+        if not known.all():
+            codes, target = np.ascontiguousarray(codes[:, known]), target[known]
+        self._encoding = encoding
+        self._codes = codes
+        self._target = target
+        self._n_jobs = n_jobs
+        self._state = dict(state or {})
+
+    @property
+    def encoding(self) -> Encoding:
+        """How the records became codes."""
+        return self._encoding
+
+    def aggregate(self, kernel: Kernel) -> IntArray:
+        """Run a kernel over all blocks and add up its integers."""
+        total: IntArray | None = None
+        for part in self._map(lambda block: np.asarray(kernel(block), dtype=np.int64)):
+            total = part if total is None else total + part
+        assert total is not None
+        return total
+
+    def derive(self, name: str, kernel: Kernel) -> MemoryTable:
+        """Return a table in which each record also has the kernel's value under `name`."""
+        values = np.concatenate(list(self._map(kernel)))
+        state = {**self._state, name: values}
+        return MemoryTable(self._encoding, self._codes, self._target, n_jobs=self._n_jobs, state=state)
+
+    def _map(self, function: Callable[[Block], T]) -> Iterator[T]:
+        if self._n_jobs == 1:
+            yield from map(function, self._blocks())
+            return
+        with ThreadPoolExecutor(self._n_jobs) as threads:
+            yield from threads.map(function, self._blocks())
+
+    def _blocks(self) -> Iterator[Block]:
+        n_rows = len(self._target)
+        # A table without records still has one block, so that every kernel says what shape its zeros have.
+        length = max(MIN_BLOCK_ROWS, -(-n_rows // self._n_jobs))
+        for start in range(0, max(n_rows, 1), length):
+            rows = slice(start, min(start + length, n_rows))
+            yield Block(
+                self._codes[:, rows],
+                self._target[rows],
+                np.arange(rows.start, rows.stop, dtype=np.uint64),
+                {name: values[rows] for name, values in self._state.items()},
+            )
+
+    def __repr__(self) -> str:
+        return f"MemoryTable({self._encoding.n_features} features)"  # never the number of records
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("a table holds private records and is never pickled; save the model instead")
