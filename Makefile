@@ -1,0 +1,49 @@
+# Everything runs in .venv, made on first use from the pinned versions in constraints.txt.
+PYTHON ?= python3
+BIN := .venv/bin
+JOBS ?= 2
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 14
+
+demo: .venv/dev.stamp ## fit a private forest on Adult; print its accuracy and what it spent
+	$(BIN)/python examples/adult_demo.py
+
+test: lint ## check style, types and import contracts, then run all tests
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)
+
+lint: .venv/dev.stamp ## check style, types and import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/dev.stamp ## run the benchmarks in their quick form
+	@set -e; for file in $$(grep -l -e '"--quick"' benchmarks/*.py); do \
+		echo "$$file --quick"; $(BIN)/python $$file --quick; \
+	done
+
+docs: .venv/docs.stamp ## build the documentation into site/
+	$(BIN)/python -m mkdocs --quiet build --strict
+	@echo "open site/index.html"
+
+clean: ## remove everything that was made, .venv included
+	rm -rf .venv build dist site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests benchmarks examples -type d -name __pycache__ -prune -exec rm -rf {} +
+
+# The build back end comes first and is used without isolation, so that it is pinned like everything else.
+.venv/dev.stamp: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else \
+		"privet needs Python 3.11 or newer; give one with: make PYTHON=python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) hatchling editables
+	$(PIP) --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+.venv/docs.stamp: .venv/dev.stamp
+	$(PIP) --no-build-isolation --editable '.[docs]'
+	@touch $@
