@@ -1,0 +1,179 @@
+"""All runs of a learner on one tiny data set: forced outcomes, each with its exact probability.
+
+The code under audit is the code of production: `grow` asks its questions of a `privet.release.Release` whose outcomes
+are forced, and `privet.laws` knows the law of every answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet import laws
+from privet.encoding import Encoding
+from privet.errors import AuditError
+from privet.events import Event, Mechanism, Plan
+from privet.learning import Hints, Learner
+from privet.ledger import Ledger
+from privet.randomness import public_rng
+from privet.release import Coins, Release
+from privet.tables import Block, MemoryTable
+from privet.terms import Allowance, Terms
+
+if TYPE_CHECKING:
+    from privet.schema import Schema
+    from privet.tables.protocol import IntArray
+
+Record = tuple[int, ...]  # codes of the features, then the class
+DataSet = tuple[Record, ...]
+Outcome = tuple[int, ...]  # one winner for each row of a selection
+Seen = tuple[tuple[str, Outcome], ...]  # what the outside world gets to see of the forced outcomes
+
+MAX_PATHS = 20_000  # outcomes times coins for one data set
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Additive noise on integers: what was measured, by which event."""
+
+    event: Event
+    values: IntArray
+
+
+@dataclass(frozen=True)
+class Path:
+    """One run of `grow`: the outcomes that were forced, how probable they are, and what was left open at its end.
+
+    Attributes
+    ----------
+    seen : tuple
+        The forced outcomes that the world gets to see, each with its question's name.
+    log_probability : float
+        Of the forced outcomes, secret coins included.
+    laws : tuple of arrays
+        The law of every visible selection that was asked for, forced or not.
+    last : tuple or None
+        Name and law of the last selection, if it was left open.
+    noises : tuple of Noise
+        What additive noise was asked for.
+    """
+
+    seen: Seen
+    log_probability: float
+    laws: tuple[NDArray[np.float64], ...]
+    last: tuple[str, NDArray[np.float64]] | None
+    noises: tuple[Noise, ...]
+
+
+@dataclass(frozen=True)
+class Dealt(Coins):
+    """Secret coins with a forced outcome."""
+
+    parts: tuple[int, ...] = ()
+
+    def __call__(self, block: Block) -> NDArray[np.int32]:
+        return np.array(self.parts, dtype=np.int32)[block.rows.astype(np.int64)]
+
+
+class Enumerating:
+    """Outcomes for one run: forced as far as they go, the first candidate of every row afterwards."""
+
+    def __init__(self, forced: Sequence[Outcome], n_records: int) -> None:
+        self._forced = list(forced)
+        self._n_records = n_records
+        self.questions: list[tuple[str, NDArray[np.float64], bool]] = []
+        self.noises: list[Noise] = []
+
+    def noisy(self, values: IntArray, event: Event) -> IntArray:
+        """Keep what was measured; the learner goes on with zeros."""
+        self.noises.append(Noise(event, values.copy()))
+        return np.zeros_like(values)
+
+    def choose(self, scores: IntArray, event: Event) -> IntArray:
+        """Compute the law of each row's winner; force the outcome."""
+        law = laws.permute_and_flip if event.mechanism is Mechanism.PERMUTE_AND_FLIP else laws.exponential_mechanism
+        if event.mechanism is Mechanism.NOTHING:
+            raise AuditError("a model without privacy (epsilon=None) has no law to audit; set epsilon")
+        probabilities = np.array([law(row, event.parameter) for row in scores])
+        return np.array(self._answer(event.name, probabilities, hidden=False), dtype=np.int64)
+
+    def coins(self, weights: tuple[Fraction, ...]) -> Coins:
+        """Force a part for each record."""
+        probabilities = np.tile(np.array([float(w) for w in weights]), (self._n_records, 1))
+        return Dealt(b"", weights, self._answer("coins", probabilities, hidden=True))
+
+    def _answer(self, name: str, probabilities: NDArray[np.float64], *, hidden: bool) -> Outcome:
+        self.questions.append((name, probabilities, hidden))
+        place = len(self.questions) - 1
+        return self._forced[place] if place < len(self._forced) else (0,) * len(probabilities)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is audited: a learner on a tiny schema, with its claim."""
+
+    learner: Learner
+    schema: Schema
+    allowance: Allowance
+    seed: int = 0
+    hints: Hints = field(default_factory=Hints)
+
+    def paths(self, data: DataSet) -> list[Path]:
+        """Return all runs of `grow` on a data set that differ in their outcomes, coins apart."""
+        found: list[Path] = []
+        pending: list[tuple[Outcome, ...]] = [()]
+        while pending:
+            forced = pending.pop()
+            run = self._run(data, forced)
+            free = run.questions[len(forced) :]
+            if len(free) > 1 or (free and free[0][2]):
+                pending.extend((*forced, outcome) for outcome in _outcomes(free[0][1]))
+            else:
+                found.append(_path(run, forced))
+            if len(found) + len(pending) > MAX_PATHS:
+                raise AuditError(
+                    f"more than {MAX_PATHS} outcomes for one data set: audit fewer trees, less depth or fewer records"
+                )
+        return found
+
+    def _run(self, data: DataSet, forced: tuple[Outcome, ...]) -> Enumerating:
+        encoding, terms, plan = self._public
+        records = np.array(data, dtype=np.int64).reshape(len(data), encoding.n_features + 1)
+        table = MemoryTable(
+            encoding,
+            np.ascontiguousarray(records[:, :-1].T.astype(encoding.dtype)),
+            records[:, -1].astype(np.int32),
+        )
+        outcomes = Enumerating(forced, len(data))
+        release = Release(Ledger(terms, self.allowance), outcomes)
+        self.learner.grow(table, release, public_rng(self.seed), plan)
+        return outcomes
+
+    @cached_property
+    def _public(self) -> tuple[Encoding, Terms, Plan]:
+        encoding, terms = self.schema.encoding(self.learner.bins), Terms.of(self.schema)
+        return encoding, terms, self.learner.plan(encoding, terms, self.allowance.whole, self.hints)
+
+
+def _path(run: Enumerating, forced: tuple[Outcome, ...]) -> Path:
+    log_probability, seen = 0.0, []
+    for (name, probabilities, hidden), outcome in zip(run.questions, forced, strict=False):
+        log_probability += sum(math.log(probabilities[row, winner]) for row, winner in enumerate(outcome))
+        if not hidden:
+            seen.append((name, outcome))
+    last = run.questions[len(forced)][:2] if len(run.questions) > len(forced) else None
+    visible = tuple(law for _, law, hidden in run.questions if not hidden)
+    return Path(tuple(seen), log_probability, visible, last, tuple(run.noises))
+
+
+def _outcomes(probabilities: NDArray[np.float64]) -> Iterator[Outcome]:
+    """Yield every possible outcome of independent rows."""
+    return product(*(np.flatnonzero(row > 0).tolist() for row in probabilities))

@@ -1,0 +1,92 @@
+"""The door charges before it draws, records and replays, and deals coins that nobody can guess."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from privet.errors import BudgetError
+from privet.ledger import Ledger
+from privet.release import Coins, Drawn, Forced, Recording, Release, ReplayError, drawn, secret_key
+from privet.tables import Block
+from privet.terms import Allowance, Terms
+from tests.unit.test_tables import StateSum, table
+
+TERMS = Terms()
+EVENT = TERMS.laplace("counts", Fraction(1))
+
+
+class NeverDraws:
+    def noisy(self, values, event):
+        raise AssertionError("drawn before it was charged")
+
+
+def test_overspending_raises_before_anything_is_drawn():
+    ledger = Ledger(TERMS, Allowance.of(0.5))
+    with pytest.raises(BudgetError):
+        Release(ledger, NeverDraws()).noisy(np.zeros(3, dtype=np.int64), EVENT)
+    assert ledger.events == ()
+
+
+def test_what_was_recorded_is_replayed_whatever_the_data_says():
+    recording = Recording(drawn())
+    release = Release(Ledger(TERMS, Allowance.of(3)), recording)
+    first = release.noisy(np.arange(5), EVENT)
+    chosen = release.choose(np.array([[1, 2], [3, 0]]), TERMS.permute_and_flip("labels", Fraction(1)))
+    forced = Forced(recording.transcript)
+    replay = Release(Ledger(TERMS, Allowance.of(3)), forced)
+    np.testing.assert_array_equal(replay.noisy(np.zeros(5, dtype=np.int64), EVENT), first)
+    event = TERMS.permute_and_flip("labels", Fraction(1))
+    np.testing.assert_array_equal(replay.choose(np.zeros((2, 2), dtype=np.int64), event), chosen)
+    forced.finish()
+
+
+def test_a_replay_that_asks_something_else_is_an_error():
+    recording = Recording(drawn())
+    Release(Ledger(TERMS, Allowance.of(3)), recording).noisy(np.arange(5), EVENT)
+    for values, event in [
+        (np.arange(4), EVENT),
+        (np.arange(5), TERMS.laplace("counts", Fraction(1, 2))),
+    ]:
+        with pytest.raises(ReplayError):
+            Release(Ledger(TERMS, Allowance.of(3)), Forced(recording.transcript)).noisy(values, event)
+    with pytest.raises(ReplayError, match="unused"):
+        Forced(recording.transcript).finish()
+
+
+def parts(key, weights, n=100_000):
+    rows = np.arange(n, dtype=np.uint64)
+    return Coins(key, weights)(Block(np.zeros((1, n), np.uint8), np.zeros(n, np.int32), rows, {}))
+
+
+def test_coins_have_the_weights_that_were_asked_for_and_depend_on_the_key():
+    weights = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6))
+    dealt = parts(bytes(range(16)), weights)
+    shares = np.bincount(dealt, minlength=3) / len(dealt)
+    np.testing.assert_allclose(shares, [1 / 2, 1 / 3, 1 / 6], atol=0.01)
+    other = parts(bytes(range(1, 17)), weights)
+    agreement = (dealt == other).mean()
+    assert agreement == pytest.approx(1 / 4 + 1 / 9 + 1 / 36, abs=0.01), "coins under two keys are not independent"
+
+
+def test_a_single_part_takes_everything():
+    assert (parts(bytes(16), (Fraction(1),), 10) == 0).all()
+
+
+def test_coins_are_a_state_of_the_table_and_charge_nothing():
+    ledger = Ledger(TERMS, Allowance.of(1))
+    dealt = Release(ledger, drawn()).coins(table(1000)[0], 4)
+    assert 1000 < dealt.aggregate(StateSum("part"))[0] < 2000
+    assert ledger.events == ()
+
+
+def test_keys_are_fresh_and_never_printed():
+    assert secret_key() != secret_key()
+    coins = drawn().coins((Fraction(1, 2), Fraction(1, 2)))
+    assert coins.key.hex() not in repr(coins)
+    assert repr(coins.key) not in repr(coins)
+
+
+def test_a_mechanism_that_was_not_planned_cannot_be_drawn():
+    with pytest.raises(ReplayError):
+        Drawn(None).noisy(np.arange(3), TERMS.permute_and_flip("labels", Fraction(1)))
