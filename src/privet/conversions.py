@@ -1,0 +1,133 @@
+"""Conversions between privacy measures, and friendly roundings of the mechanisms' parameters. Part of `laws.py`.
+
+Every result is rounded so that a claim is never understated: an epsilon up, a rho down, a scale up, a rate down.
+
+Scales, variances and rates that come out of a budget are arbitrary fractions. The `friendly_` functions move them, in
+the private direction only, to near values with which the exact samplers need no more than 64-bit integers, and whose
+scale is exactly a double, so that OpenDP can draw from the same law.
+"""
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from privet.errors import ParameterError
+
+_RHO_BITS = 24
+
+
+@lru_cache
+def zcdp_to_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
+    """Smallest epsilon, rounded up, such that OpenDP's conversion makes rho-zCDP an (epsilon, delta)-DP guarantee.
+
+    At delta = 0 there is no such epsilon, so that is refused. The conversion is that of Canonne, Kamath and Steinke
+    (2020, Corollary 13), which optimises over all orders; where its arithmetic overflows (an enormous rho) the older
+    rho + 2 sqrt(rho ln(1 / delta)) of Bun and Steinke (2016) is used.
+
+    Examples
+    --------
+    >>> round(float(zcdp_to_epsilon(Fraction("0.024356"), Fraction("1e-6"))), 4)
+    1.0
+    """
+    smaller_delta = _float_below(delta)
+    if rho < 0 or not 0 < smaller_delta < 1:
+        raise ParameterError(f"need rho >= 0 and 0 < delta < 1; got rho={rho}, delta={delta}")
+    if rho == 0:
+        return Fraction(0)
+    # OpenDP converts measurements: unit Gaussian noise at sensitivity s is (s^2 / 2)-zCDP.
+    sensitivity = math.sqrt(2 * rho)
+    while Fraction(sensitivity) ** 2 < 2 * rho:
+        sensitivity = math.nextafter(sensitivity, math.inf)
+    from opendp.mod import OpenDPException
+
+    try:
+        return Fraction(_unit_gaussian().map(sensitivity).epsilon(smaller_delta))
+    except OpenDPException:
+        bound = float(rho) + 2 * math.sqrt(float(rho) * -math.log(smaller_delta))
+        return Fraction(bound) * (1 + Fraction(1, 2**40))  # covers the rounding of the three operations
+
+
+@lru_cache
+def _unit_gaussian() -> Any:
+    """A measurement of OpenDP, which leaves its methods untyped."""
+    from opendp.combinators import make_zCDP_to_approxDP
+    from opendp.domains import atom_domain
+    from opendp.measurements import make_gaussian
+    from opendp.metrics import absolute_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")  # OpenDP's name for constructors with a proof that awaits its final vetting
+    return make_zCDP_to_approxDP(make_gaussian(atom_domain(T="i64"), absolute_distance(T="f64"), 1.0))
+
+
+@lru_cache
+def epsilon_to_zcdp(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Largest rho, of 24 significant bits, whose conversion `zcdp_to_epsilon` at `delta` is at most `epsilon`.
+
+    Examples
+    --------
+    >>> round(float(epsilon_to_zcdp(Fraction(1), Fraction("1e-6"))), 6)
+    0.024356
+    """
+    if epsilon <= 0 or not 0 < delta < 1:
+        raise ParameterError(f"need epsilon > 0 and 0 < delta < 1; got epsilon={epsilon}, delta={delta}")
+    # Bun and Steinke's conversion is looser, so its rho is a lower bound. It gives the scale of the grid.
+    log_delta = -math.log(delta)
+    start = (math.sqrt(log_delta + epsilon) - math.sqrt(log_delta)) ** 2
+    step = Fraction(2) ** (math.frexp(start)[1] - _RHO_BITS)
+    low, high = 0, 2**_RHO_BITS
+    while zcdp_to_epsilon(high * step, delta) <= epsilon:
+        low, high = high, 2 * high
+    while high - low > max(1, high >> _RHO_BITS):
+        middle = (low + high) // 2
+        low, high = (middle, high) if zcdp_to_epsilon(middle * step, delta) <= epsilon else (low, middle)
+    return low * step
+
+
+def _float_below(x: Fraction) -> float:
+    """Largest double that is at most x, or the one below it."""
+    nearest = float(x)
+    return nearest if Fraction(nearest) <= x else math.nextafter(nearest, -math.inf)
+
+
+_FRIENDLY_BITS = 32
+# Noise of this scale is zero but with probability exp(-2^20): going no lower costs nothing and bounds denominators.
+_SMALLEST_SCALE = Fraction(1, 2**20)
+
+
+def friendly_scale_up(scale: Fraction) -> Fraction:
+    """Round a discrete Laplace's scale up to a dyadic fraction of at most 33 significant bits.
+
+    The relative error is at most 2^-31; scales below 2^-20 become 2^-20. More noise than asked, so never less private.
+    """
+    if scale <= 0:
+        raise ParameterError(f"a scale must be positive; got {scale}")
+    scale = max(scale, _SMALLEST_SCALE)
+    shift = _FRIENDLY_BITS - scale.numerator.bit_length() + scale.denominator.bit_length()
+    step = Fraction(2) ** -shift
+    return math.ceil(scale / step) * step
+
+
+def friendly_sigma_squared_up(sigma_squared: Fraction) -> Fraction:
+    """Round a discrete Gaussian's sigma squared up to the square of a friendly scale.
+
+    The relative error is at most 2^-29. A sampler that knows sigma itself as a fraction works with small integers.
+    """
+    if sigma_squared <= 0:
+        raise ParameterError(f"a variance must be positive; got {sigma_squared}")
+    # The root in integers, rounded up, with about 40 bits whatever the size of sigma_squared.
+    magnitude = sigma_squared.numerator.bit_length() - sigma_squared.denominator.bit_length()
+    resolution = 2 ** max(0, 40 - magnitude // 2)
+    root = math.isqrt(math.ceil(sigma_squared * resolution**2) - 1) + 1
+    return friendly_scale_up(Fraction(root, resolution)) ** 2
+
+
+def friendly_rate_down(rate: Fraction) -> Fraction:
+    """Round a selection's rate down to the reciprocal of a friendly scale; 0 stays 0, and 2^20 is the largest.
+
+    The relative error is at most 2^-31 up to that. A lower rate is never less private.
+    """
+    if rate < 0:
+        raise ParameterError(f"a selection's rate must not be negative; got {rate}")
+    return Fraction(0) if rate == 0 else 1 / friendly_scale_up(1 / rate)

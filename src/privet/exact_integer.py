@@ -1,0 +1,268 @@
+"""Compiled exact samplers in 64-bit integers. Part of `samplers.py`, which alone imports this file.
+
+The algorithms are those of Canonne, Kamath and Steinke (2020): everything is built from fair random digits, coins of
+rational bias, and coins of bias exp(-x) for rational x. No floating point enters.
+
+**Randomness** arrives as an array of independent uniform digits of 16 bits and a cursor into it. Each sampler is a
+deterministic function of the digits from the cursor on, so it may be run on any long enough piece of one endless
+stream of digits. When the digits run out in the middle of an item, the loop returns; `progress` says which item that
+is and at which digit it began. The caller puts fresh digits *behind* the unfinished item's own and calls again: the
+item then replays its own prefix, decision by decision, and goes on. That is exactly the run on the endless stream, so
+nothing is biased. (To restart the item on fresh digits only would favour short runs.)
+
+**Overflow** is impossible within the stated bounds: numerators and denominators of coins below `LIMIT` = 2^47, so
+that 2^16 times a numerator fits. The geometric part of a Laplace draw would have to reach 2^15, an event of
+probability exp(-2^15), before a product left 63 bits.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.compiling import compiled
+
+LIMIT = 2**47
+# What a sampler returns when the digits ran out; no draw is ever this value.
+DRY = -(2**63)
+
+Digits = NDArray[np.uint16]
+Cursor = NDArray[np.int64]
+
+
+@compiled
+def next_digit(digits: Digits, cursor: Cursor) -> int:
+    """Take the next 16 random bits, or `DRY`."""
+    at = cursor[0]
+    if at >= digits.size:
+        return DRY
+    cursor[0] = at + 1
+    return np.int64(digits[at])  # type: ignore[return-value]  # numba's int is int64
+
+
+@compiled
+def below(n: int, digits: Digits, cursor: Cursor) -> int:
+    """Uniform on 0..n-1, n <= LIMIT: take as many bits as n-1 has, and again while the number is too large."""
+    mask = n - 1
+    mask |= mask >> 1
+    mask |= mask >> 2
+    mask |= mask >> 4
+    mask |= mask >> 8
+    mask |= mask >> 16
+    mask |= mask >> 32
+    while True:
+        value = 0
+        missing = mask
+        while missing > 0:
+            digit = next_digit(digits, cursor)
+            if digit == DRY:
+                return DRY
+            value = (value << 16) | digit
+            missing >>= 16
+        value &= mask
+        if value < n:
+            return value
+
+
+@compiled
+def coin(p: int, q: int, digits: Digits, cursor: Cursor) -> int:
+    """1 with probability p/q, else 0; 0 <= p <= q <= LIMIT and p < LIMIT.
+
+    Compares a uniform number with p/q digit by digit, in base 2^16, until they differ.
+    """
+    while True:
+        random = next_digit(digits, cursor)
+        if random == DRY:
+            return DRY
+        scaled = p << 16
+        digit = scaled // q
+        if random != digit:
+            return 1 if random < digit else 0
+        p = scaled - digit * q
+
+
+@compiled
+def coin_exp(p: int, q: int, power: int, divisor: int, digits: Digits, cursor: Cursor) -> int:
+    """1 with probability exp(-g), g = (p/q)^power / divisor, p and q as for `coin` (Algorithm 1 of the paper).
+
+    Tosses coins of bias g/k for k = 1, 2, ... until one fails; the first to fail is an odd one with probability
+    exp(-g). A coin of bias g/k is several coins at once, one for each factor, so no product needs room.
+    """
+    k = 1
+    while True:
+        toss = 1
+        if k * divisor > 1:
+            toss = coin(1, k * divisor, digits, cursor)
+        for _ in range(power):
+            if toss == 1:
+                toss = coin(p, q, digits, cursor)
+        if toss == DRY:
+            return DRY
+        if toss == 0:
+            return k & 1
+        k += 1
+
+
+@compiled
+def all_coins_exp(times: int, p: int, q: int, power: int, digits: Digits, cursor: Cursor) -> int:
+    """1 with probability exp(-times (p/q)^power): as many coins, up to the first failure."""
+    for _ in range(times):
+        toss = coin_exp(p, q, power, 1, digits, cursor)
+        if toss != 1:
+            return toss
+    return 1
+
+
+@compiled
+def laplace(s: int, d: int, digits: Digits, cursor: Cursor) -> int:
+    """Discrete Laplace of scale s/d, s <= LIMIT (Algorithm 2 of the paper)."""
+    while True:
+        rest = below(s, digits, cursor)
+        if rest == DRY:
+            return DRY
+        toss = coin_exp(rest, s, 1, 1, digits, cursor)
+        if toss == DRY:
+            return DRY
+        if toss == 0:
+            continue
+        whole = 0
+        while True:
+            toss = coin_exp(0, 1, 0, 1, digits, cursor)
+            if toss == DRY:
+                return DRY
+            if toss == 0:
+                break
+            whole += 1
+        magnitude = (rest + s * whole) // d
+        digit = next_digit(digits, cursor)
+        if digit == DRY:
+            return DRY
+        if digit & 1 == 0:
+            return magnitude
+        if magnitude > 0:  # else: zero would be counted twice, so draw again
+            return -magnitude
+
+
+@compiled
+def gaussian(s: int, d: int, digits: Digits, cursor: Cursor) -> int:
+    """Discrete Gaussian of sigma = s/d, s <= LIMIT (Algorithm 3 of the paper, with a proposal of scale sigma).
+
+    A Laplace draw y is kept with probability exp(-(|y| - sigma)^2 / (2 sigma^2)). With
+    ||y| - sigma| / sigma = a + b, a whole and 0 <= b < 1, the exponent is a^2/2 + a b + b^2/2: three kinds of coins
+    whose fractions all have denominator s.
+    """
+    while True:
+        y = laplace(s, d, digits, cursor)
+        if y == DRY:
+            return DRY
+        distance = abs(abs(y) * d - s)  # |y| d is at most the numerator that `laplace` divided by d
+        a = distance // s
+        b = distance - a * s
+        toss = all_coins_exp(a * a // 2, 0, 1, 0, digits, cursor)
+        if toss == 1 and a & 1 == 1:
+            toss = coin_exp(0, 1, 0, 2, digits, cursor)
+        if toss == 1:
+            toss = all_coins_exp(a, b, s, 1, digits, cursor)
+        if toss == 1:
+            toss = coin_exp(b, s, 2, 2, digits, cursor)
+        if toss == DRY:
+            return DRY
+        if toss == 1:
+            return y
+
+
+@compiled
+def coin_gap(gap: int, p: int, q: int, digits: Digits, cursor: Cursor) -> int:
+    """1 with probability exp(-gap p/q); gap >= 0, p < 2^62, q <= LIMIT.
+
+    A gap whose product with p would not fit is taken in pieces that do: exp(-(a + b)) is two coins.
+    """
+    fits = (2**62) // max(p, 1)
+    while True:
+        piece = min(gap, fits)
+        product = piece * p
+        whole = product // q
+        toss = all_coins_exp(whole, 0, 1, 0, digits, cursor)
+        if toss == 1:
+            toss = coin_exp(product - whole * q, q, 1, 1, digits, cursor)
+        if toss != 1:
+            return toss
+        gap -= piece
+        if gap == 0:
+            return 1
+
+
+@compiled
+def select(
+    scores: NDArray[np.int64],
+    p: int,
+    q: int,
+    replace: bool,
+    order: NDArray[np.int64],
+    digits: Digits,
+    cursor: Cursor,
+) -> int:
+    """Visit candidates at random; the first whose coin exp(-(max - score) p/q) succeeds wins.
+
+    Without replacement this is permute-and-flip, with replacement the exponential mechanism.
+    """
+    top = scores.max()
+    n = scores.size
+    for i in range(n):
+        order[i] = i
+    while True:
+        place = below(n, digits, cursor)
+        if place == DRY:
+            return DRY
+        candidate: int = order[place]
+        toss = coin_gap(top - scores[candidate], p, q, digits, cursor)
+        if toss == DRY:
+            return DRY
+        if toss == 1:
+            return candidate
+        if not replace:
+            n -= 1
+            order[place] = order[n]
+
+
+@compiled
+def fill_laplace(s: int, d: int, out: NDArray[np.int64], digits: Digits, progress: Cursor) -> None:
+    """Draw out[progress[0]:], from digits[progress[1]:] on, until done or dry."""
+    cursor = progress[1:].copy()
+    for item in range(progress[0], out.size):
+        draw = laplace(s, d, digits, cursor)
+        if draw == DRY:
+            return
+        out[item] = draw
+        progress[0], progress[1] = item + 1, cursor[0]
+
+
+@compiled
+def fill_gaussian(s: int, d: int, out: NDArray[np.int64], digits: Digits, progress: Cursor) -> None:
+    """As `fill_laplace`, for the discrete Gaussian."""
+    cursor = progress[1:].copy()
+    for item in range(progress[0], out.size):
+        draw = gaussian(s, d, digits, cursor)
+        if draw == DRY:
+            return
+        out[item] = draw
+        progress[0], progress[1] = item + 1, cursor[0]
+
+
+@compiled
+def fill_selections(
+    scores: NDArray[np.int64],
+    p: int,
+    q: int,
+    replace: bool,
+    out: NDArray[np.int64],
+    digits: Digits,
+    progress: Cursor,
+) -> None:
+    """As `fill_laplace`, for one selection in each row of scores."""
+    cursor = progress[1:].copy()
+    order = np.empty(scores.shape[1], np.int64)
+    for item in range(progress[0], out.size):
+        winner = select(scores[item], p, q, replace, order, digits, cursor)
+        if winner == DRY:
+            return
+        out[item] = winner
+        progress[0], progress[1] = item + 1, cursor[0]

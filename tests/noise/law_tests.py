@@ -1,0 +1,48 @@
+"""Statistical tests of draws against an exact law, two-sided: too much noise fails as too little does."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+# With fixed seeds a verdict never changes; with the system's source a right sampler fails once in a million runs.
+SURE = 1e-6
+
+
+class Law(Protocol):
+    def pmf(self, k: ArrayLike) -> NDArray[np.float64]: ...
+    def cdf(self, k: ArrayLike) -> NDArray[np.float64]: ...
+    def quantile(self, p: ArrayLike) -> NDArray[np.int64]: ...
+
+
+def p_value_of_noise(draws: NDArray[np.int64], law: Law, n_bins: int = 40) -> float:
+    """Pearson's chi-square over bins of about equal mass, and ever smaller ones in both tails, where faults hide."""
+    tails = 0.5 ** np.arange(1, 12) / n_bins
+    tops = np.unique(law.quantile(np.concatenate([tails, np.arange(1, n_bins) / n_bins, 1 - tails])))
+    # A bin holds the integers in (edge before, edge]; each top is a bin of its own.
+    edges = np.unique(np.concatenate([tops - 1, tops]))
+    mass = np.diff(np.concatenate([[0.0], law.cdf(edges), [1.0]]))
+    counts = np.bincount(np.searchsorted(edges, draws), minlength=edges.size + 1)
+    return p_value_of_counts(counts, mass)
+
+
+def p_value_of_choices(choices: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
+    """Pearson's chi-square of selections against their exact probabilities."""
+    return p_value_of_counts(np.bincount(choices, minlength=probabilities.size), probabilities)
+
+
+def p_value_of_counts(counts: NDArray[np.int64], mass: NDArray[np.float64]) -> float:
+    """Pearson's chi-square; cells expected fewer than five times are pooled into one."""
+    expected = mass * counts.sum()
+    rare = expected < 5
+    counts = np.append(counts[~rare], counts[rare].sum())
+    expected = np.append(expected[~rare], expected[rare].sum())
+    if expected[-1] < 1e-9:  # nothing to pool, or events that do not happen
+        if counts[-1] > 0:
+            return 0.0
+        counts, expected = counts[:-1], expected[:-1]
+    if counts.size == 1:
+        return 1.0
+    statistic = np.sum((counts - expected) ** 2 / expected)
+    return float(stats.chi2.sf(statistic, counts.size - 1))
