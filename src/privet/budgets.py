@@ -110,7 +110,8 @@ def in_force(carried: Sequence[Path] = ()) -> tuple[Path, ...]:
 
     `carried` are those that an estimator brought along from the process in which it was pickled or cloned.
     """
-    inherited = [Path(p) for p in os.environ.get(VARIABLE, "").split(os.pathsep) if p]
+    # A worker process may outlive the block that it was started in; the budget is gone then, and so is its file.
+    inherited = [path for p in os.environ.get(VARIABLE, "").split(os.pathsep) if p and (path := Path(p)).exists()]
     return tuple(dict.fromkeys([*inherited, *_stack, *carried]))
 
 

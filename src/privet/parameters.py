@@ -21,7 +21,7 @@ def exact(value: object, name: str) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ParameterError(f"{name} must be a number, got {type(value).__name__}: pass e.g. {name}=1.0")
     if isinstance(value, numbers.Rational):
-        return Fraction(value.numerator, value.denominator)
+        return Fraction(int(value.numerator), int(value.denominator))
     number = float(value)
     if not math.isfinite(number):
         raise ParameterError(f"{name} must be finite, got {number}: pass e.g. {name}=1.0")
@@ -32,9 +32,10 @@ def check_whole(name: str, value: object, low: int, high: int) -> int:
     """Return a whole number between `low` and `high`, or say what is wrong with it."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ParameterError(f"{name} must be a whole number, got {value!r}: pass one from {low} to {high}")
-    if not low <= value <= high:
-        raise ParameterError(f"{name} must be from {low} to {high}, got {value}")
-    return int(value)
+    number = int(value)
+    if not low <= number <= high:
+        raise ParameterError(f"{name} must be from {low} to {high}, got {number}")
+    return number
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> str:

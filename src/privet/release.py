@@ -158,7 +158,8 @@ class Noiseless:
     def choose(self, scores: IntArray, event: Event) -> IntArray:
         """Return the best candidate, the first among equals."""
         _expect(event, Mechanism.NOTHING)
-        return scores.argmax(axis=1).astype(np.int64)
+        winners: IntArray = scores.argmax(axis=1).astype(np.int64)
+        return winners
 
     def coins(self, weights: tuple[Fraction, ...]) -> Coins:
         """Draw a fresh key."""

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from privet.encoding import Category, ClassTarget, Column, Encoding, RangeTarget, lay_out
+from privet.encoding import ClassTarget, Column, Encoding, RangeTarget, lay_out
 from privet.errors import SchemaError
+from privet.frames import Category
 from privet.grids import DEFAULT_BINS, MAX_CODES, linear_cuts, log_cuts
 
 if TYPE_CHECKING:

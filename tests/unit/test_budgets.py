@@ -17,8 +17,8 @@ X = np.random.default_rng(0).random((60, 2))
 Y = (X[:, 0] > 0.5).astype(int)
 
 
-def forest(epsilon=1.0, **parameters):
-    return RandomDecisionForestClassifier(epsilon, schema=SCHEMA, n_trees=2, max_depth=2, **parameters)
+def forest(epsilon=1.0, n_trees=2, **parameters):
+    return RandomDecisionForestClassifier(epsilon, schema=SCHEMA, n_trees=n_trees, max_depth=2, **parameters)
 
 
 def fit_in_a_fresh_process():
@@ -108,10 +108,10 @@ def test_a_fit_without_a_guarantee_is_refused_by_a_budget():
 
 def test_delta_is_counted_too():
     with privet.budget(epsilon=5.0, delta=1e-6) as budget:
-        forest(delta=1e-6).fit(X, Y)
+        forest(delta=1e-6, n_trees=40).fit(X, Y)
         assert budget.spent_delta == 1e-6
         with pytest.raises(BudgetError):
-            forest(delta=1e-7).fit(X, Y)
+            forest(delta=1e-7, n_trees=40).fit(X, Y)
 
 
 @pytest.mark.parametrize("terms", [{"epsilon": 0}, {"epsilon": -1}, {"epsilon": 1, "delta": 1}, {"epsilon": "1"}])

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet.encoding import ClassTarget, Encoding, RangeTarget, read_column
+from privet.encoding import ClassTarget, Encoding, RangeTarget
 from privet.errors import SchemaError
+from privet.frames import read_column
 from privet.schema import Categorical, Numeric, Schema
 
 SCHEMA = Schema(

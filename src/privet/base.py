@@ -1,0 +1,209 @@
+"""The shared part of every estimator: checks, schema, plan, budget, fit, predict, pickling.
+
+An estimator's own file adds parameters and a learner; see `privet.learners.random_decision_forest` for the shape.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from privet import budgets
+from privet.encoding import ClassTarget, Encoding
+from privet.errors import NonPrivateWarning, ParameterError, PrivacyLeakWarning, SchemaError
+from privet.events import Plan
+from privet.fitting import encode_table, threads
+from privet.learning import Hints, Learner
+from privet.ledger import Ledger
+from privet.randomness import public_rng
+from privet.release import doubts_about_noise, open_release
+from privet.schema import Categorical, Schema
+from privet.terms import Allowance, Terms
+
+NO_SCHEMA = "no schema was given: bounds, categories and classes were read off the data"
+
+
+class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Base of the classifiers; subclasses store parameters and implement `_learner`.
+
+    Every subclass has the parameters ``epsilon``, ``delta``, ``schema``, ``n_rows_hint``, ``random_state``, ``n_jobs``.
+    """
+
+    epsilon: float | None
+    delta: float
+    schema: Schema | None
+    n_rows_hint: int | None
+    random_state: Any
+    n_jobs: int | None
+
+    # Budgets that this object was pickled or cloned under; see privet.budgets.
+    _carried_budgets: tuple[Path, ...] = ()
+    _estimator_type: ClassVar[str] = "classifier"
+
+    def _learner(self) -> Learner:
+        """Return the learner that the parameters describe, or raise `ParameterError`."""
+        raise NotImplementedError
+
+    def plan(self, *, schema: Schema | None = None, n_rows_hint: int | None = None) -> Ledger:
+        """Return the ledger that a fit will end with, without any data.
+
+        Parameters
+        ----------
+        schema, n_rows_hint : optional
+            Ask for another schema or hint than the estimator's own.
+        """
+        schema = self.schema if schema is None else schema
+        if schema is None:
+            raise ParameterError("plan() needs to know what is public: pass schema=Schema(...)")
+        hint = self.n_rows_hint if n_rows_hint is None else n_rows_hint
+        return self._plan(schema, hint)[2]
+
+    def fit(self, X: Any, y: Any = None, **unsupported: Any) -> Self:
+        """Learn from private records, spending the budget.
+
+        Parameters
+        ----------
+        X : pandas, polars or PyArrow frame, or NumPy array
+            The features; columns in any order for a frame, in the schema's order for an array.
+        y : array-like
+            The labels. A record whose label is not in the schema is left out.
+        """
+        if unsupported:
+            raise ParameterError(
+                f"fit() does not take {', '.join(sorted(unsupported))}: weights taken from data would not be private; "
+                "meet imbalance with a threshold on predict_proba"
+            )
+        schema, X, y = self._read(X, y)
+        learner, plan, planned = self._plan(schema, self.n_rows_hint)
+        rng = public_rng(self.random_state)
+        table = encode_table(schema, schema.encoding(learner.bins), X, y, threads(self.n_jobs))
+        budgets.charge(budgets.in_force(self._carried_budgets), planned, type(self).__name__)
+        ledger = Ledger(planned.terms, planned.allowance, self._doubts(schema))
+        self.model_ = learner.grow(table, open_release(ledger), rng, plan)
+        self.privacy_ = ledger
+        self._note_public_facts(schema, table.encoding)
+        if self.epsilon is None:
+            warnings.warn(
+                f"{type(self).__name__}(epsilon=None) is the twin without privacy, for comparison only",
+                NonPrivateWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return for each record a share of the vote for each class, in the order of ``classes_``. Spends nothing."""
+        codes = self._codes(X)
+        return self.model_.votes(codes, threads(self.n_jobs))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the largest share for each record. Spends nothing."""
+        winners = self.predict_proba(X).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[winners]
+        return labels
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to a JSON file: schema, model and ledger, nothing else."""
+        from privet.model_files import save
+
+        check_is_fitted(self, "model_")
+        save(self, Path(path))
+
+    def _plan(self, schema: Schema, n_rows_hint: int | None) -> tuple[Learner, Plan, Ledger]:
+        terms, hints = Terms.of(schema), _hints(n_rows_hint)
+        allowance = self._allowance(terms, hints)
+        learner = self._learner()
+        share = None if allowance is None else allowance.whole
+        plan = learner.plan(schema.encoding(learner.bins), terms, share, hints)
+        return learner, plan, Ledger.stating(terms, allowance, plan.whole, self._doubts(schema))
+
+    def _allowance(self, terms: Terms, hints: Hints) -> Allowance | None:
+        """Return the guarantee to plan with: the one asked for, unless a subclass has a stronger one for free."""
+        return None if self.epsilon is None else Allowance.of(self.epsilon, self.delta)
+
+    def _doubts(self, schema: Schema) -> list[str]:
+        return [*([schema.inferred] if schema.inferred else []), *doubts_about_noise()]
+
+    def _read(self, X: Any, y: Any) -> tuple[Schema, Any, Any]:
+        """Return the declared schema, or one read off the data with a warning; and the data, checked by its form."""
+        if self.schema is not None:
+            if not isinstance(self.schema, Schema):
+                raise SchemaError(f"schema must be a privet.Schema, got {type(self.schema).__name__}")
+            if not isinstance(self.schema.target, Categorical):
+                raise SchemaError("the schema's target is a range of numbers: use a regressor, or give classes=[...]")
+            return self.schema, X, y
+        if _is_frame(X):
+            validate_data(self, X, skip_check_array=True)
+            y = column_or_1d(y, warn=True)
+        else:
+            X, y = validate_data(self, X, y, dtype=None, ensure_all_finite="allow-nan")
+        check_classification_targets(y)
+        if self.epsilon is not None:
+            warnings.warn(
+                f"{NO_SCHEMA}; the ledger claims nothing. Pass schema=Schema(...) with public knowledge",
+                PrivacyLeakWarning,
+                stacklevel=3,
+            )
+        return Schema.infer(X, y), X, y
+
+    def _codes(self, X: Any) -> NDArray[np.unsignedinteger]:
+        check_is_fitted(self, "model_")
+        # A declared schema finds columns by name, in any order; without one, scikit-learn's rules hold.
+        if self.schema is None:
+            if _is_frame(X):
+                validate_data(self, X, reset=False, skip_check_array=True)
+            else:
+                X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite="allow-nan")
+        return self.model_.encoding.encode(X, ignore=self._extra_columns)
+
+    def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:
+        assert isinstance(encoding.target, ClassTarget)
+        self.classes_ = np.asarray(encoding.target.classes)
+        self.schema_ = schema
+        if self.schema is not None:
+            self.n_features_in_ = len(schema.features)
+            self.feature_names_in_ = np.array(list(schema.features), dtype=object)
+        self._extra_columns = () if schema.unit is None else (schema.unit.column,)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        carried = budgets.in_force(self._carried_budgets)
+        if carried:
+            state["_carried_budgets"] = carried
+        return state
+
+    def __sklearn_clone__(self) -> Self:
+        twin: Self = super().__sklearn_clone__()
+        if self._carried_budgets:
+            twin._carried_budgets = self._carried_budgets
+        return twin
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.non_deterministic = True  # the noise is fresh in every fit
+        return tags
+
+
+def _hints(n_rows: object) -> Hints:
+    if n_rows is None:
+        return Hints()
+    if isinstance(n_rows, bool) or not isinstance(n_rows, int | np.integer) or n_rows < 1:
+        raise ParameterError(
+            f"n_rows_hint must be a positive whole number that is public, got {n_rows!r}: or leave it at None"
+        )
+    return Hints(int(n_rows))
+
+
+def _is_frame(X: Any) -> bool:
+    """Whether columns can be told by name; scikit-learn takes columns that are numbered, not named, by position."""
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    return names is not None and all(isinstance(name, str) for name in names)

@@ -1,0 +1,70 @@
+"""At most so many rows of a unit stay, chosen by its own rows and a secret key alone."""
+
+import numpy as np
+import pytest
+
+from privet import Numeric, RandomDecisionForestClassifier, Schema, Unit
+from privet.errors import SchemaError
+from privet.fitting import bound_rows
+
+KEY = bytes(range(16))
+
+
+def rows(n_units=40, rows_per_unit=7, seed=0):
+    rng = np.random.default_rng(seed)
+    units = np.repeat(np.array([f"person {i}" for i in range(n_units)], dtype=object), rows_per_unit)
+    codes = rng.integers(0, 32, (3, len(units))).astype(np.uint8)
+    target = rng.integers(0, 2, len(units)).astype(np.int32)
+    order = rng.permutation(len(units))
+    return units[order], codes[:, order], target[order]
+
+
+@pytest.mark.parametrize("most", [1, 3, 7, 50])
+def test_no_unit_keeps_more_rows_than_its_maximum_and_none_loses_more_than_it_must(most):
+    units, codes, target = rows()
+    kept = bound_rows(units, codes, target, most, KEY)
+    _, counts = np.unique(units[kept].astype(str), return_counts=True)
+    assert (counts == min(most, 7)).all()
+    assert len(counts) == 40
+
+
+def test_removing_one_unit_changes_nothing_for_the_others():
+    units, codes, target = rows()
+    kept = bound_rows(units, codes, target, 2, KEY)
+    others = units != "person 5"
+    alone = bound_rows(units[others], codes[:, others], target[others], 2, KEY)
+    np.testing.assert_array_equal(alone, kept[others])
+
+
+def test_the_order_of_rows_makes_no_difference_but_the_key_does():
+    units, codes, target = rows()
+    kept = bound_rows(units, codes, target, 2, KEY)
+    reversed_ = bound_rows(units[::-1], codes[:, ::-1], target[::-1], 2, KEY)
+    np.testing.assert_array_equal(kept, reversed_[::-1])
+    assert not np.array_equal(kept, bound_rows(units, codes, target, 2, bytes(16)))
+
+
+def test_rows_without_a_unit_are_left_out_and_an_empty_table_is_fine():
+    units, codes, target = rows()
+    units[:10] = None
+    assert not bound_rows(units, codes, target, 7, KEY)[:10].any()
+    assert bound_rows(units[:0], codes[:, :0], target[:0], 3, KEY).shape == (0,)
+
+
+def test_a_unit_is_the_same_as_a_whole_number_and_as_a_float():
+    units, codes, target = np.array([7, 7.0, 8, 8.0], dtype=object), np.zeros((1, 4), np.uint8), np.zeros(4, np.int32)
+    assert bound_rows(units, codes, target, 1, KEY).sum() == 2
+
+
+def test_a_fit_with_units_charges_for_all_their_rows_and_needs_the_column():
+    pd = pytest.importorskip("pandas")
+    schema = Schema({"x": Numeric(0, 1)}, classes=[0, 1], unit=Unit("person", max_rows=5))
+    forest = RandomDecisionForestClassifier(epsilon=1.0, schema=schema, n_trees=2, max_depth=2)
+    X = pd.DataFrame({"x": np.linspace(0, 1, 100), "person": np.arange(100) // 10})
+    forest.fit(X, (X["x"] > 0.5).astype(int))
+    assert forest.privacy_.events[0].parameter == 2 * 5
+    assert "one unit with up to 5 records" in forest.privacy_.table()
+    forest.predict(X)
+    forest.predict(X[["x"]])
+    with pytest.raises(SchemaError, match="person"):
+        forest.fit(X[["x"]], (X["x"] > 0.5).astype(int))
