@@ -1,0 +1,1 @@
+"""The learners: one file per system. They do not import one another."""

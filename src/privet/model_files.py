@@ -1,0 +1,200 @@
+"""A fitted estimator as a JSON file and back.
+
+A file is untrusted input. Loading runs no code: it reads data, bounds what that data can make it allocate, and checks
+every value. What a file claims about privacy must follow from the ledger that it carries; whether that ledger is true
+is as good as the file's sender, since a digest guards against damage, not against malice.
+
+The format is published as a JSON Schema beside this file, ``model_file.schema.json``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import privet
+from privet.certificates import certificate
+from privet.errors import ModelFileError, PrivetError
+from privet.ledger_text import ledger_from_dict
+from privet.models.files import digest, model_from_dict, model_to_dict, parse_json
+from privet.schema import Numeric, Schema
+from privet.terms import Terms
+
+if TYPE_CHECKING:
+    from privet.base import PrivateClassifier
+
+FORMAT = "privet-estimator"
+VERSION = 1
+MAX_BYTES = 64 << 20
+
+# Bounds on what a file may make the reader allocate, whatever its size says.
+_MOST_VALUES = 1_000_000  # JSON values that are not within an array's bytes
+_MOST_ARRAY_BYTES, _MOST_RATIO = 32 << 20, 64  # of all arrays together: this, and so many times the file's size
+_MOST_CELLS = 1_000_000  # of all grids together
+
+_LIBRARY = re.compile(r"[0-9A-Za-z.+-]{1,40}")
+_FRACTION = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")
+_FRACTIONS = frozenset({"epsilon", "delta", "rho", "parameter", "sensitivity"})
+_NOT_STORED = frozenset({"schema", "n_jobs"})  # the schema has its own place; threads are the reader's business
+
+
+def save(estimator: PrivateClassifier, path: Path) -> None:
+    """Write schema, parameters, model, ledger and certificate; equal models give equal bytes."""
+    # Not sorted, unlike what the digest is made of: the order of a schema's features means something.
+    text = json.dumps(file_content(estimator), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
+def file_content(estimator: PrivateClassifier) -> dict[str, Any]:
+    """Return what stands in the file of a fitted estimator, the digest included."""
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "library": privet.__version__,
+        "estimator": type(estimator).__name__,
+        "parameters": _plain_parameters(estimator),
+        "schema": estimator.schema_.to_dict(),
+        "model": model_to_dict(estimator.model_),
+        "privacy": estimator.privacy_.to_dict(),
+        "certificate": certificate(estimator.privacy_, estimator.schema_, privet.__version__),
+    }
+    content["digest"] = digest(content)
+    return content
+
+
+def load(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Any:
+    """Read a model file and return the fitted estimator.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    max_bytes : int
+        The largest file that is read. Memory is bounded by a fixed amount and a multiple of the file's size.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, of an unknown version, or contradicts itself; the message names the place.
+    """
+    path = Path(path)
+    try:
+        return _estimator(_read(path, max_bytes))
+    except PrivetError as error:
+        raise ModelFileError(f"{path}: {error}") from error
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        raise ModelFileError(f"{path}: not a valid model file ({type(error).__name__}); save it again") from error
+
+
+def _read(path: Path, max_bytes: int) -> dict[str, Any]:
+    """Return the content of a file whose size, version and digest are as they must be."""
+    if not path.is_file():
+        raise ModelFileError("no such file; check the path")
+    if path.stat().st_size > max_bytes:
+        raise ModelFileError(
+            f"larger than {max_bytes >> 20} MB; if you trust its sender, load it with privet.load(path, max_bytes=...)"
+        )
+    raw = path.read_bytes()
+    # Each value costs the reader some hundred bytes and the file only two, so values are counted before parsing.
+    if raw.count(b",") + raw.count(b"[") + raw.count(b"{") > _MOST_VALUES:
+        raise ModelFileError(f"more than {_MOST_VALUES:,} values, which no model file needs")
+    content = parse_json(raw)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ModelFileError("not a privet model file; such files are written by save() and `privet train`")
+    version = content.get("version")
+    if type(version) is not int or version < 1:
+        raise ModelFileError("the file's version is not a number; save the model again")
+    if version > VERSION:
+        raise ModelFileError(f"file version {version}, this privet reads up to {VERSION}; upgrade privet")
+    stated = content.pop("digest", None)
+    if stated != digest(content):
+        raise ModelFileError("the digest does not match, so the file was changed or damaged; save the model again")
+    declared = sum(_array_bytes(content.get("model")))
+    if declared > _MOST_ARRAY_BYTES + _MOST_RATIO * len(raw):
+        raise ModelFileError(f"its arrays would take {declared >> 20} MB, which a file of this size cannot need")
+    return content
+
+
+def _estimator(content: Mapping[str, Any]) -> Any:
+    """Make the fitted estimator of a file's content, every part checked against the others."""
+    name = content["estimator"]
+    if not isinstance(name, str) or name not in privet.ESTIMATORS:
+        raise ModelFileError(f"unknown estimator {str(name)[:60]!r}; a newer privet may know it")
+    estimator = getattr(importlib.import_module(privet.ESTIMATORS[name]), name)()
+    estimator.set_params(**_checked_parameters(content["parameters"], estimator))
+    schema = Schema.from_dict(content["schema"])
+    bins = estimator._learner().bins
+    cells = sum(domain.bins or bins for domain in schema.features.values() if isinstance(domain, Numeric))
+    if cells > _MOST_CELLS:
+        raise ModelFileError(f"schema: the grids have more than {_MOST_CELLS:,} cells together")
+    estimator.set_params(schema=schema)
+    estimator.model_ = model_from_dict(content["model"])
+    if estimator.model_.encoding != schema.encoding(bins):
+        raise ModelFileError("the model's encoding does not follow from its schema; save the model again")
+    estimator.privacy_ = _checked_ledger(content["privacy"], schema)
+    library = content["library"]
+    if not isinstance(library, str) or not _LIBRARY.fullmatch(library):
+        raise ModelFileError("library: not a version; save the model again")
+    if content["certificate"] != certificate(estimator.privacy_, schema, library):
+        raise ModelFileError("certificate: it does not follow from the schema and the ledger; save the model again")
+    estimator._note_public_facts(schema, estimator.model_.encoding)
+    estimator.n_features_in_ = len(schema.features)
+    return estimator
+
+
+def _checked_parameters(parameters: Any, estimator: Any) -> dict[str, Any]:
+    if not isinstance(parameters, dict) or not all(_is_plain(value) for value in parameters.values()):
+        raise ModelFileError("parameters: expected plain values by name; save the model again")
+    unknown = set(parameters) - (set(estimator.get_params(deep=False)) - _NOT_STORED)
+    if unknown:
+        raise ModelFileError(f"parameters: {sorted(unknown)[0][:60]!r} is unknown, a newer privet may know it")
+    return parameters
+
+
+def _checked_ledger(document: Any, schema: Schema) -> Any:
+    for key, value in _entries(document):
+        # Python would read "1e999999999" as a fraction, too, and take all memory for it.
+        if key in _FRACTIONS and value is not None and not (isinstance(value, str) and _FRACTION.fullmatch(value)):
+            raise ModelFileError(f"privacy.{key}: expected a fraction as text, such as '1/10'")
+    ledger = ledger_from_dict(document)
+    if ledger.terms != Terms.of(schema):
+        raise ModelFileError("privacy: neighbours or unit are not those of the schema; save the model again")
+    if schema.inferred and schema.inferred not in ledger.why:
+        raise ModelFileError("privacy: the schema was read off the data, but the ledger does not say so")
+    if ledger.to_dict() != document:
+        raise ModelFileError("privacy: what it states does not follow from its events; save the model again")
+    return ledger
+
+
+def _entries(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every name and value of a document, however deep."""
+    if isinstance(value, dict):
+        for name, entry in value.items():
+            yield name, entry
+            yield from _entries(entry)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from _entries(entry)
+
+
+def _array_bytes(value: Any) -> Iterator[int]:
+    """Yield the size that each array in a document declares; eight bytes an item are the most that there are."""
+    for name, entry in _entries(value):
+        if name == "shape" and isinstance(entry, list):
+            lengths = [length for length in entry if type(length) is int and length >= 0]
+            yield 8 * prod(lengths[:8])
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, bool | int | float | str)
+
+
+def _plain_parameters(estimator: PrivateClassifier) -> dict[str, Any]:
+    """Return the constructor's parameters as plain data; a random generator is not data and is left out."""
+    parameters = estimator.get_params(deep=False)
+    return {name: value for name, value in parameters.items() if name not in _NOT_STORED and _is_plain(value)}
