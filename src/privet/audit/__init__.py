@@ -1,0 +1,19 @@
+"""The auditor: tests that could refute a privacy claim, for our own learners and for anyone's estimator."""
+
+from privet.audit.canaries import canaries
+from privet.audit.neighbours import NEIGHBOUR_PAIRS, NeighbourPair
+from privet.audit.report import AuditReport, Claim, Finding
+from privet.audit.statistical import Progress, statistical_audit
+from privet.audit.whole import audit
+
+__all__ = [
+    "NEIGHBOUR_PAIRS",
+    "AuditReport",
+    "Claim",
+    "Finding",
+    "NeighbourPair",
+    "Progress",
+    "audit",
+    "canaries",
+    "statistical_audit",
+]

@@ -1,0 +1,83 @@
+"""The ledger's own audit: what was charged is what was drawn, and the model is a function of what was drawn.
+
+These checks are certain: a single failure refutes the claim, whatever epsilon is.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+import tempfile
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from sklearn.base import clone
+
+from privet.audit.neighbours import NeighbourPair
+from privet.audit.report import Finding
+from privet.errors import UnsoundWarning
+from privet.events import Event
+from privet.release import Forced, Recording, ReplayError, drawn, outcomes_from
+
+
+def ledger_audit(estimator: Any, pairs: Sequence[NeighbourPair]) -> list[Finding]:
+    """Check charges, plan and replay of a privet estimator on pairs of data sets that fit its schema."""
+    findings = []
+    for pair in pairs:
+        recording = Recording(drawn())
+        with outcomes_from(recording):
+            fitted = _fit(estimator, pair.D)
+        findings += [_charges(pair, fitted, recording), _replay(pair, estimator, recording)]
+    return findings
+
+
+def _charges(pair: NeighbourPair, fitted: Any, recording: Recording) -> Finding:
+    """What was charged is what was drawn, and no more than was planned."""
+    asked = [question for question, _ in recording.transcript if isinstance(question, Event)]
+    problem = ""
+    if asked != list(fitted.privacy_.events):
+        problem = "the ledger's events are not the mechanisms that were used"
+    elif fitted.plan().cost.rho is not None and fitted.privacy_.cost.rho != fitted.plan().cost.rho:
+        problem = "the ledger does not add up to the plan"
+    return _finding(pair, "charges", "something is drawn without a charge", problem)
+
+
+def _replay(pair: NeighbourPair, estimator: Any, recording: Recording) -> Finding:
+    """With the same outcomes forced, neighbouring data sets give the same bytes."""
+    problem = ""
+    try:
+        if _traces(estimator, pair.D, recording) != _traces(estimator, pair.D_prime, recording):
+            problem = "with equal released values, the model, its repr, file or pickle differs"
+    except ReplayError as error:
+        problem = str(error)
+    return _finding(pair, "replay", "something of the data is in the model without noise", problem)
+
+
+def _traces(estimator: Any, data: Any, recording: Recording) -> tuple[bytes, bytes, str]:
+    forced = Forced(recording.transcript)
+    with outcomes_from(forced):
+        twin = _fit(estimator, data)
+    forced.finish()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        twin.save(path)
+        return path.read_bytes(), pickle.dumps(twin), repr(vars(twin))
+
+
+def _fit(estimator: Any, data: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnsoundWarning)
+        return clone(estimator).fit(*data)
+
+
+def _finding(pair: NeighbourPair, check: Literal["charges", "replay"], flaw: str, problem: str) -> Finding:
+    return Finding(
+        name=f"{check}: {pair.name}",
+        flaw=flaw,
+        kind="ledger",
+        epsilon=math.inf if problem else 0.0,
+        refuted=bool(problem),
+        event=problem or "no difference",
+    )

@@ -1,0 +1,409 @@
+"""Neighbouring data sets that bite: each pair is made for one flaw, with the event that betrays it.
+
+All records are made up and public. Data sets are ``(X, y)`` NumPy arrays in the order of the pair's schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.audit.projections import (
+    Agreement,
+    Attribute,
+    Below,
+    Difference,
+    FeaturesUsed,
+    LowestBit,
+    PickleDigest,
+    Predictions,
+    RootFeature,
+    RootIsLeaf,
+    RootSplit,
+    TreeLabels,
+)
+from privet.audit.report import RELATIONS, Relation
+from privet.errors import AuditError
+from privet.schema import Categorical, Numeric, Schema
+
+Array = NDArray[Any]
+DataSet = tuple[Array, Array]
+Record = tuple[tuple[Any, ...], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourPair:
+    """Two neighbouring data sets and what to look at.
+
+    Parameters
+    ----------
+    name : str
+        Names the pair with its parameters.
+    flaw : str
+        What it is made to catch.
+    D, D_prime : (X, y)
+        The data sets: D' is D with one record more or less, replaced, or labelled anew, in place.
+    relation : {"add_remove", "replace", "label"}
+        How they are neighbours; checked.
+    event : str
+        The event that betrays the flaw, in words.
+    projections : tuple of callables
+        Views of the model in which the event shows.
+    schema : Schema or None
+        The public schema of the records.
+
+    Raises
+    ------
+    AuditError
+        If the data sets are not neighbours under the relation.
+    """
+
+    name: str
+    flaw: str
+    D: DataSet
+    D_prime: DataSet
+    relation: Relation
+    event: str
+    projections: tuple[Callable[[Any], Any], ...] = ()
+    schema: Schema | None = None
+
+    def __post_init__(self) -> None:
+        if self.relation not in RELATIONS:
+            raise AuditError(f"{self.name}: the relation is {self.relation!r}; use one of {', '.join(RELATIONS)}")
+        first, second = _records(self.D), _records(self.D_prime)
+        if not _are_neighbours(first, second, self.relation):
+            raise AuditError(f"{self.name}: the data sets are not neighbours under {self.relation}")
+
+    def fits(self, relation: Relation) -> bool:
+        """Whether the pair also consists of neighbours under another relation."""
+        return _are_neighbours(_records(self.D), _records(self.D_prime), relation)
+
+
+def _records(data: DataSet) -> list[str]:
+    """Records as comparable text; NaN must equal NaN here. The label comes first, set off by a tab."""
+    X, y = data
+    if len(X) != len(y):
+        raise AuditError(f"a data set has {len(X)} rows but {len(y)} labels")
+    return [f"{label!r}\t{row.tolist()!r}" for row, label in zip(np.asarray(X), np.asarray(y).tolist(), strict=True)]
+
+
+def _are_neighbours(first: list[str], second: list[str], relation: Relation) -> bool:
+    same_from_front = 0
+    while same_from_front < min(len(first), len(second)) and first[same_from_front] == second[same_from_front]:
+        same_from_front += 1
+    if relation == "add_remove":
+        shorter, longer = sorted((first, second), key=len)
+        return len(longer) == len(shorter) + 1 and longer[same_from_front + 1 :] == shorter[same_from_front:]
+    if len(first) != len(second) or same_from_front == len(first):
+        return False
+    if first[same_from_front + 1 :] != second[same_from_front + 1 :]:
+        return False
+    features = (record[same_from_front].split("\t", 1)[1] for record in (first, second))
+    return relation == "replace" or len(set(features)) == 1
+
+
+def data_set(records: Sequence[Record], schema: Schema) -> DataSet:
+    """Arrays from records. The types come from the schema alone: an empty data set has the same as a full one."""
+    numeric = all(isinstance(domain, Numeric) for domain in schema.features.values())
+    X = np.empty((len(records), len(schema.features)), dtype=np.float64 if numeric else object)
+    y: Array = np.empty(len(records), dtype=_label_type(schema.target))
+    for place, (row, label) in enumerate(records):
+        X[place] = row
+        y[place] = label
+    return X, y
+
+
+def _label_type(target: Numeric | Categorical) -> type:
+    if isinstance(target, Numeric):
+        return np.float64
+    return np.int64 if all(type(category) is int for category in target.categories) else object
+
+
+def binary_schema(n_features: int, classes: Sequence[int] = (0, 1), relation: Relation = "add_remove") -> Schema:
+    """Features ``x0, x1, ...`` with values 0 and 1 (one cut between them)."""
+    features = {f"x{i}": Numeric(0, 1, bins=2) for i in range(n_features)}
+    return Schema(features, classes=list(classes), neighbours=relation)
+
+
+def _pair(
+    name: str,
+    flaw: str,
+    before: Sequence[Record],
+    after: Sequence[Record],
+    event: str,
+    projections: tuple[Callable[[Any], Any], ...],
+    schema: Schema,
+    relation: Relation = "add_remove",
+) -> NeighbourPair:
+    D, D_prime = data_set(before, schema), data_set(after, schema)
+    return NeighbourPair(name, flaw, D, D_prime, relation, event, projections, schema)
+
+
+_ZERO: tuple[int, ...] = (0,)
+
+
+def smooth_sensitivity(gap: int = 1) -> NeighbourPair:
+    """A leaf with counts (gap, 0) against (gap + 1, 0): a noise scale that depends on the gap shows in the minority."""
+    return _pair(
+        f"smooth-sensitivity-{gap}",
+        "the scale of a selection depends on the data",
+        [(_ZERO, 0)] * gap,
+        [(_ZERO, 0)] * (gap + 1),
+        "the minority label",
+        (Predictions((_ZERO,)),),
+        binary_schema(1),
+    )
+
+
+def noise_scale() -> NeighbourPair:
+    """No record against one: a count with too little noise tells them apart."""
+    return _pair(
+        "noise-scale",
+        "the noise is smaller than the sensitivity demands",
+        [],
+        [(_ZERO, 0)],
+        "the released count is below 1/2",
+        (Below(0.5),),
+        binary_schema(1),
+    )
+
+
+def replaced_label() -> NeighbourPair:
+    """Counts (3, 0) against (2, 1): a rate made for adding a record spends double when one is replaced."""
+    return _pair(
+        "replaced-label",
+        "an add/remove guarantee is claimed for replacement",
+        [(_ZERO, 0)] * 3,
+        [(_ZERO, 0)] * 2 + [(_ZERO, 1)],
+        "the minority label",
+        (Predictions((_ZERO,)),),
+        binary_schema(1, relation="replace"),
+        "label",
+    )
+
+
+def moving_partition(n_trees: int = 3, rows_per_tree: int = 3) -> NeighbourPair:
+    """Alternating labels, the first record removed: where trees get rows by position, every tree sees other rows."""
+    records: list[Record] = [(_ZERO, place % 2) for place in range(n_trees * rows_per_tree)]
+    chunks = [records[t * rows_per_tree : (t + 1) * rows_per_tree] for t in range(n_trees)]
+    majority = tuple(int(2 * sum(label for _, label in chunk) > len(chunk)) for chunk in chunks)
+    labels = TreeLabels(_ZERO)
+    return _pair(
+        f"moving-partition-{n_trees}x{rows_per_tree}",
+        "rows go to trees by position or in equal shares",
+        records,
+        records[1:],
+        "the vector of the trees' labels",
+        (labels, Agreement(labels, majority)),
+        binary_schema(1),
+    )
+
+
+def equal_shares() -> NeighbourPair:
+    """Two records against one: shuffling before an equal split does not repair it."""
+    return _pair(
+        "equal-shares",
+        "rows go to trees in equal shares",
+        [(_ZERO, 1), (_ZERO, 0)],
+        [(_ZERO, 0)],
+        "the vector of the trees' labels",
+        (TreeLabels(_ZERO), Predictions((_ZERO,))),
+        binary_schema(1),
+    )
+
+
+def features_as_disjoint(copies: int = 10, rows: int = 12) -> NeighbourPair:
+    """Many identical columns and one more; the new record fits only the last: each column's histogram leaks it."""
+    alike: list[Record] = [((place % 2,) * (copies + 1), place % 2) for place in range(rows)]
+    misfit: Record = ((0,) * copies + (1,), 1)
+    return _pair(
+        f"features-as-disjoint-{copies}",
+        "features are composed in parallel although they hold the same records",
+        alike,
+        [*alike, misfit],
+        "the root splits on the last column",
+        (RootFeature(), Predictions(((0,) * copies + (1,),))),
+        binary_schema(copies + 1),
+    )
+
+
+def purity_stop(rows: int = 4) -> NeighbourPair:
+    """A pure node against one with another label: growth that stops on purity betrays it."""
+    pure: list[Record] = [(_ZERO, 0)] * rows
+    return _pair(
+        f"purity-stop-{rows}",
+        "growth stops where a node is pure",
+        pure,
+        [*pure, ((1,), 1)],
+        "the root is a leaf",
+        (RootIsLeaf(), Predictions(((0,), (1,)))),
+        binary_schema(1),
+    )
+
+
+def size_stop(rows: int = 2) -> NeighbourPair:
+    """Mixed nodes of n and n + 1 records: growth that stops below a size betrays n; n = 0 is the empty data set."""
+    mixed: list[Record] = [((place % 2,), place % 2) for place in range(rows + 1)]
+    return _pair(
+        f"size-stop-{rows}",
+        "growth stops where a node is small or empty",
+        mixed[:-1],
+        mixed,
+        "the root is a leaf",
+        (RootIsLeaf(), Predictions(((0,), (1,)))),
+        binary_schema(1),
+    )
+
+
+def fresh_value() -> NeighbourPair:
+    """A record with a value not seen before: thresholds between data values appear out of nowhere."""
+    seen: list[Record] = [((place % 2,), place % 2) for place in range(8)]
+    schema = Schema({"x0": Numeric(0, 1)}, classes=[0, 1])
+    return _pair(
+        "fresh-value",
+        "candidate thresholds are taken from the data",
+        seen,
+        [*seen, ((0.7,), 0)],
+        "a threshold strictly between the old values",
+        (RootSplit(), Predictions(((0.4,), (0.6,), (0.8,)))),
+        schema,
+    )
+
+
+def constant_feature() -> NeighbourPair:
+    """A feature that is constant but for one record: dropping constant features betrays the record."""
+    constant: list[Record] = [((place % 2, 0), place % 2) for place in range(6)]
+    return _pair(
+        "constant-feature",
+        "features that are constant in a node are dropped",
+        constant,
+        [*constant, ((0, 1), 1)],
+        "the second feature is used",
+        (FeaturesUsed(), RootFeature()),
+        binary_schema(2),
+    )
+
+
+def noisy_size() -> NeighbourPair:
+    """One record against two of different classes: a sensitivity computed from a noisy size is too small too often."""
+    return _pair(
+        "noisy-size",
+        "a sensitivity is computed from a noisy count",
+        [((0, 0), 0)],
+        [((0, 0), 0), ((0, 1), 1)],
+        "the root keeps the two records together",
+        (RootFeature(),),
+        binary_schema(2),
+    )
+
+
+def new_class() -> NeighbourPair:
+    """A record of a class that no other record has: a class list read from the data grows by it."""
+    known: list[Record] = [(_ZERO, place % 2) for place in range(4)]
+    return _pair(
+        "new-class",
+        "the class list is read from the data",
+        known,
+        [*known, (_ZERO, 2)],
+        "any output that mentions the new class",
+        (Attribute("classes_"), Predictions((_ZERO,))),
+        binary_schema(1, classes=(0, 1, 2)),
+    )
+
+
+def extreme_value() -> NeighbourPair:
+    """A record at the end of the domain: bounds read from the data stretch to it."""
+    inner: list[Record] = [((0.1 * (place % 2),), place % 2) for place in range(6)]
+    return _pair(
+        "extreme-value",
+        "bounds are read from the data",
+        inner,
+        [*inner, ((1,), 0)],
+        "a threshold beyond the other records",
+        (RootSplit(), Predictions(((0.5,), (0.9,)))),
+        Schema({"x0": Numeric(0, 1)}, classes=[0, 1]),
+    )
+
+
+def unsupported_strategy() -> NeighbourPair:
+    """Two cells with counts (1, 1) against (2, 1): a strategy that cannot express the answers leaves them bare."""
+    cells: list[Record] = [((0,), 0), ((1,), 0)]
+    return _pair(
+        "unsupported-strategy",
+        "noise is added only where the matrix strategy looks",
+        cells,
+        [*cells, ((0,), 0)],
+        "the exact difference of the two answers",
+        (Difference(),),
+        binary_schema(1),
+    )
+
+
+def float_noise() -> NeighbourPair:
+    """A count of 0 against 1: noise drawn in floats leaves the count's own rounding in the lowest bits."""
+    return _pair(
+        "float-noise",
+        "noise is drawn and added in floating point",
+        [],
+        [(_ZERO, 0)],
+        "the place of the lowest set bit",
+        (LowestBit(),),
+        binary_schema(1),
+    )
+
+
+def seeded_noise() -> NeighbourPair:
+    """Any pair: noise from a fixed seed gives one output per data set."""
+    records: list[Record] = [((place % 2,), place % 2) for place in range(4)]
+    return _pair(
+        "seeded-noise",
+        "the noise comes from a fixed seed",
+        records,
+        [*records, ((1,), 0)],
+        "the same model again",
+        (PickleDigest(),),
+        binary_schema(1),
+    )
+
+
+def leaking_attributes(declared: tuple[str, ...] = ()) -> NeighbourPair:
+    """Any pair: what is left of the model without its declared outputs must not depend on the data."""
+    records: list[Record] = [((place % 2,), place % 2) for place in range(4)]
+    return _pair(
+        "leaking-attributes",
+        "the object holds more than its declared outputs",
+        records,
+        [*records, ((1,), 0)],
+        "the pickle without the declared outputs",
+        (PickleDigest(declared),),
+        binary_schema(1),
+    )
+
+
+# The table of pairs, by the flaw each catches; parameters are those that bite soonest.
+NEIGHBOUR_PAIRS: dict[str, Callable[[], NeighbourPair]] = {
+    builder.__name__: builder
+    for builder in (
+        smooth_sensitivity,
+        noise_scale,
+        replaced_label,
+        moving_partition,
+        equal_shares,
+        features_as_disjoint,
+        purity_stop,
+        size_stop,
+        fresh_value,
+        constant_feature,
+        noisy_size,
+        new_class,
+        extreme_value,
+        unsupported_strategy,
+        float_noise,
+        seeded_noise,
+        leaking_attributes,
+    )
+}

@@ -1,0 +1,239 @@
+"""`audit`: everything that could refute an estimator's claim, in one report."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from sklearn.base import clone
+
+from privet.audit.canaries import canaries
+from privet.audit.enumeration import Subject
+from privet.audit.exact import ExactResult, exact_audit
+from privet.audit.ledger_audit import ledger_audit
+from privet.audit.neighbours import NEIGHBOUR_PAIRS, NeighbourPair
+from privet.audit.report import AuditReport, Claim, Finding, Relation
+from privet.audit.statistical import statistical_audit
+from privet.base import PrivateClassifier
+from privet.errors import AuditError, PrivetError, UnsoundWarning
+from privet.parameters import check_choice
+from privet.schema import Categorical, Schema
+from privet.terms import Allowance
+
+Level = Literal["quick", "thorough"]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much work a level means."""
+
+    records: int  # size of the larger data set in the exact audit
+    trainings: int  # for each pair, all in all
+    pairs: int  # named pairs and canaries for the statistical audit
+
+
+EFFORTS = {"quick": Effort(3, 1_000, 2), "thorough": Effort(4, 8_000, 1_000)}
+
+
+def audit(
+    estimator: Any,
+    level: Level = "quick",
+    *,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    relation: str | None = None,
+    pairs: Sequence[NeighbourPair] | None = None,
+    python: str | Path | None = None,
+    n_jobs: int | None = -1,
+    verbose: bool = False,
+) -> AuditReport:
+    """Try to refute an estimator's privacy claim.
+
+    Parameters
+    ----------
+    estimator : estimator, callable or "file.py:function"
+        A privet estimator states its own claim and is audited exactly (on a tiny schema, with few small trees), by its
+        ledger, and by training it many times on neighbouring data sets. For anything else, a function
+        ``train(X, y)`` that returns a fresh model, only the last is possible, and the claim must be stated.
+    level : {"quick", "thorough"}
+        Seconds or minutes of work.
+    epsilon, delta, relation : optional
+        The claim, for what is not of privet.
+    pairs : sequence of NeighbourPair, optional
+        Your own pairs for training; by default the named ones and canaries for the schema.
+    python : path, optional
+        Train in another environment's interpreter; needs "file.py:function".
+    n_jobs : int, optional
+        Processes for the trainings.
+    verbose : bool
+        Show progress.
+
+    Returns
+    -------
+    AuditReport
+        *Not refuted* is not a proof.
+
+    Examples
+    --------
+    >>> from privet import Numeric, RandomDecisionForestClassifier, Schema
+    >>> from privet.audit import audit
+    >>> schema = Schema({"x": Numeric(0, 1)}, classes=[0, 1])
+    >>> report = audit(RandomDecisionForestClassifier(epsilon=1.0, schema=schema, n_trees=2, max_depth=2), n_jobs=1)
+    >>> report.refuted, round(report.upper, 6)
+    (False, 1.0)
+    """
+    effort = EFFORTS[check_choice("level", level, tuple(EFFORTS))]
+    if isinstance(estimator, PrivateClassifier):
+        return _audit_of_ours(estimator, effort, pairs, n_jobs, verbose)
+    chosen = [make() for make in NEIGHBOUR_PAIRS.values()] if pairs is None else list(pairs)
+    claim = Claim.stated(epsilon, delta, relation)
+    return statistical_audit(
+        estimator,
+        [pair for pair in chosen if pair.fits(claim.relation)],
+        epsilon=epsilon,
+        delta=delta,
+        relation=relation,
+        python=python,
+        max_trainings=effort.trainings * len(chosen),
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
+
+
+def _audit_of_ours(
+    estimator: PrivateClassifier,
+    effort: Effort,
+    pairs: Sequence[NeighbourPair] | None,
+    n_jobs: int | None,
+    verbose: bool,
+) -> AuditReport:
+    if estimator.schema is None:
+        raise AuditError("the estimator has no schema, so it claims nothing that could be refuted; pass schema=...")
+    claim = Claim.stated(estimator.epsilon, estimator.delta, estimator.schema.neighbours)
+    notes: list[str] = []
+    findings: list[Finding] = []
+    upper = None
+
+    exact = _exact_part(estimator, effort, notes)
+    if exact is not None:
+        findings.append(_exact_finding(exact))
+        upper = exact.loss if exact.measure == "epsilon" else None
+    own = list(pairs) if pairs is not None else _canaries(estimator.schema, notes)
+    findings += ledger_audit(estimator, own)
+    named = [make() for make in NEIGHBOUR_PAIRS.values()]
+    named = [pair for pair in named if pair.relation == claim.relation and pair.schema is not None]
+    trained = own if pairs is not None else [*own, *named][: effort.pairs]
+    statistical, trainings = _statistical_part(estimator, claim, trained, effort, n_jobs, verbose, notes)
+    findings += statistical
+    return AuditReport(type(estimator).__name__, claim, findings, upper, trainings, notes)
+
+
+def tiny_schema(neighbours: Relation = "add_remove", n_classes: int = 2) -> Schema:
+    """Return the schema of the exact audit: two binary features."""
+    features = {"a": Categorical((0, 1)), "b": Categorical((0, 1))}
+    return Schema(features, classes=list(range(n_classes)), neighbours=neighbours)
+
+
+def tiny_subject(estimator: PrivateClassifier, *, n_trees: int = 2, max_depth: int = 2) -> Subject:
+    """Return an estimator's learner on the tiny schema, with no more trees and depth than asked for."""
+    assert estimator.schema is not None
+    small = clone(estimator)
+    parameters = small.get_params(deep=False)
+    limits = {"n_trees": n_trees, "max_depth": max_depth}
+    for name, limit in limits.items():
+        if name in parameters:
+            value = parameters[name]
+            small.set_params(**{name: min(value, limit) if isinstance(value, int) else limit})
+    schema = tiny_schema(estimator.schema.neighbours)
+    return Subject(small._learner(), schema, Allowance.of(estimator.epsilon, estimator.delta))
+
+
+def _exact_part(estimator: PrivateClassifier, effort: Effort, notes: list[str]) -> ExactResult | None:
+    """Audit the largest of a few small shapes whose outcomes can be enumerated."""
+    problem = ""
+    for n_trees, max_depth, records in ((2, 2, effort.records), (1, 2, effort.records), (2, 1, 2), (1, 1, 2)):
+        try:
+            return exact_audit(tiny_subject(estimator, n_trees=n_trees, max_depth=max_depth), records)
+        except AuditError as error:
+            problem = str(error)
+    notes.append(f"No exact audit: {problem}.")
+    return None
+
+
+def _exact_finding(exact: ExactResult) -> Finding:
+    where = "no data set" if exact.witness is None else str(exact.witness)
+    return Finding(
+        name=f"exact law, {exact.data_sets} data sets",
+        flaw=f"the loss in {exact.measure} is above the claim",
+        kind="exact",
+        epsilon=exact.loss if exact.measure == "epsilon" else (math.inf if exact.refuted else 0.0),
+        refuted=exact.refuted,
+        event=f"{exact.measure} {exact.loss:.6g} of {exact.claimed:.6g} at {where}",
+    )
+
+
+def _canaries(schema: Schema, notes: list[str]) -> list[NeighbourPair]:
+    try:
+        return canaries(schema)
+    except AuditError as error:
+        notes.append(f"No canaries: {error}.")
+        return []
+
+
+def _statistical_part(
+    estimator: PrivateClassifier,
+    claim: Claim,
+    pairs: Sequence[NeighbourPair],
+    effort: Effort,
+    n_jobs: int | None,
+    verbose: bool,
+    notes: list[str],
+) -> tuple[list[Finding], int]:
+    """Train on each pair under its own schema; the error probability is shared out over the pairs."""
+    findings: list[Finding] = []
+    trainings = 0
+    for pair in pairs:
+        try:
+            report = statistical_audit(
+                trainer(estimator, pair.schema),
+                [pair],
+                epsilon=claim.epsilon,
+                delta=claim.delta,
+                relation=claim.relation,
+                confidence=1 - 0.05 / len(pairs),
+                max_trainings=effort.trainings,
+                n_jobs=n_jobs,
+                verbose=verbose,
+            )
+        except AuditError as error:
+            notes.append(f"{pair.name}: nothing could be concluded by training: {error}.")
+            continue
+        findings += report.findings
+        trainings += report.trainings
+    return findings, trainings
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """Train an estimator afresh; a plain object, so that it can travel to worker processes."""
+
+    estimator: Any
+
+    def __call__(self, X: Any, y: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnsoundWarning)
+            return clone(self.estimator).fit(X, y)
+
+
+def trainer(estimator: PrivateClassifier, schema: Schema | None) -> Callable[[Any, Any], Any]:
+    """Return a function that trains `estimator` on data of another schema."""
+    small = clone(estimator).set_params(schema=schema or estimator.schema)
+    try:
+        small.plan()
+    except PrivetError as error:
+        raise AuditError(f"the estimator cannot be used on this pair: {error}") from error
+    return Trainer(small)
