@@ -102,7 +102,7 @@ class Enumerating:
         law = laws.permute_and_flip if event.mechanism is Mechanism.PERMUTE_AND_FLIP else laws.exponential_mechanism
         if event.mechanism is Mechanism.NOTHING:
             raise AuditError("a model without privacy (epsilon=None) has no law to audit; set epsilon")
-        probabilities = np.array([law(row, event.parameter) for row in scores])
+        probabilities = np.array([law(row, event.parameter) for row in scores]).reshape(scores.shape)
         return np.array(self._answer(event.name, probabilities, hidden=False), dtype=np.int64)
 
     def coins(self, weights: tuple[Fraction, ...]) -> Coins:

@@ -47,9 +47,9 @@ class ExactResult:
     Attributes
     ----------
     loss : float
-        For a pure claim the supremum of the absolute log-ratio. For a claim with delta > 0 the largest sum of zCDP losses
-        along a run: squared distance over twice the variance for Gaussian noise, an eighth of the squared range of
-        log-ratios for a selection.
+        For a pure claim the supremum of the absolute log-ratio. For a claim with delta > 0 the largest sum of zCDP
+        losses along a run: squared distance over twice the variance for Gaussian noise, an eighth of the squared range
+        of log-ratios for a selection.
     claimed : float
         What it is held against: epsilon, or rho.
     measure : {"epsilon", "rho"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -31,12 +31,20 @@ Level = Literal["quick", "thorough"]
 class Effort:
     """How much work a level means."""
 
-    records: int  # size of the larger data set in the exact audit
+    shapes: tuple[tuple[int, int, int], ...]  # trees, depth and records of the exact audit; the first that is feasible
     trainings: int  # for each pair, all in all
-    pairs: int  # named pairs and canaries for the statistical audit
+    pairs: int  # canaries and named pairs for the statistical audit
+    replays: int  # canaries for the ledger audit
 
 
-EFFORTS = {"quick": Effort(3, 1_000, 2), "thorough": Effort(4, 8_000, 1_000)}
+SMALL = ((2, 1, 2), (1, 1, 2))
+EFFORTS = {
+    "quick": Effort(SMALL, 400, 2, 2),
+    "thorough": Effort(((2, 2, 3), (1, 2, 4), (2, 2, 2), *SMALL), 8_000, 1_000, 1_000),
+}
+
+# Trees that are trained thousands of times are few and small; a claim does not depend on their number.
+TRAINED = {"n_trees": 2, "max_depth": 3}
 
 
 def audit(
@@ -123,7 +131,7 @@ def _audit_of_ours(
         findings.append(_exact_finding(exact))
         upper = exact.loss if exact.measure == "epsilon" else None
     own = list(pairs) if pairs is not None else _canaries(estimator.schema, notes)
-    findings += ledger_audit(estimator, own)
+    findings += ledger_audit(estimator, own[: effort.replays])
     named = [make() for make in NEIGHBOUR_PAIRS.values()]
     named = [pair for pair in named if pair.relation == claim.relation and pair.schema is not None]
     trained = own if pairs is not None else [*own, *named][: effort.pairs]
@@ -141,21 +149,24 @@ def tiny_schema(neighbours: Relation = "add_remove", n_classes: int = 2) -> Sche
 def tiny_subject(estimator: PrivateClassifier, *, n_trees: int = 2, max_depth: int = 2) -> Subject:
     """Return an estimator's learner on the tiny schema, with no more trees and depth than asked for."""
     assert estimator.schema is not None
-    small = clone(estimator)
-    parameters = small.get_params(deep=False)
-    limits = {"n_trees": n_trees, "max_depth": max_depth}
-    for name, limit in limits.items():
-        if name in parameters:
-            value = parameters[name]
-            small.set_params(**{name: min(value, limit) if isinstance(value, int) else limit})
+    small = smaller(estimator, {"n_trees": n_trees, "max_depth": max_depth})
     schema = tiny_schema(estimator.schema.neighbours)
     return Subject(small._learner(), schema, Allowance.of(estimator.epsilon, estimator.delta))
+
+
+def smaller(estimator: PrivateClassifier, limits: Mapping[str, int]) -> Any:
+    """Return a copy of an estimator with no more trees and depth than the limits; "auto" becomes the limit."""
+    small = clone(estimator)
+    for name, value in small.get_params(deep=False).items():
+        if name in limits:
+            small.set_params(**{name: min(value, limits[name]) if isinstance(value, int) else limits[name]})
+    return small
 
 
 def _exact_part(estimator: PrivateClassifier, effort: Effort, notes: list[str]) -> ExactResult | None:
     """Audit the largest of a few small shapes whose outcomes can be enumerated."""
     problem = ""
-    for n_trees, max_depth, records in ((2, 2, effort.records), (1, 2, effort.records), (2, 1, 2), (1, 1, 2)):
+    for n_trees, max_depth, records in effort.shapes:
         try:
             return exact_audit(tiny_subject(estimator, n_trees=n_trees, max_depth=max_depth), records)
         except AuditError as error:
@@ -231,7 +242,7 @@ class Trainer:
 
 def trainer(estimator: PrivateClassifier, schema: Schema | None) -> Callable[[Any, Any], Any]:
     """Return a function that trains `estimator` on data of another schema."""
-    small = clone(estimator).set_params(schema=schema or estimator.schema)
+    small = smaller(estimator, TRAINED).set_params(schema=schema or estimator.schema)
     try:
         small.plan()
     except PrivetError as error:

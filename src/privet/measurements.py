@@ -1,0 +1,159 @@
+"""Facts that can be bought: a noisy number of records, private bounds for a column.
+
+A learner takes such facts as public hints. Where none are known, these functions measure them and state what that cost:
+the charge is in the returned ledger, and in every budget in force.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet import budgets
+from privet.errors import ParameterError
+from privet.events import Plan
+from privet.frames import open_frame, read_values
+from privet.ledger import Ledger
+from privet.parameters import exact
+from privet.release import Release, doubts_about_noise, open_release
+from privet.schema import Numeric
+from privet.terms import Allowance, Terms
+
+T = TypeVar("T")
+
+CELLS = 1024  # of the public grid on which bounds are searched
+
+
+@dataclass(frozen=True)
+class Measured(Generic[T]):
+    """What was measured, and the ledger of what it cost."""
+
+    value: T
+    privacy: Ledger
+
+
+def noisy_row_count(frame: Any, *, epsilon: float, terms: Terms | None = None) -> Measured[int]:
+    """Measure how many records there are, for ``n_rows_hint``.
+
+    Parameters
+    ----------
+    frame : pandas, polars, PyArrow or NumPy
+        The private records.
+    epsilon : float
+        What to spend.
+    terms : Terms, optional
+        Neighbours and rows of a unit; ``Terms.of(schema)``. By default one record is added or removed. Under
+        ``replace`` and ``label`` the number of records is public, and this is an error.
+
+    Notes
+    -----
+    *Privacy.* Adding or removing a record changes the count by one: discrete Laplace noise of scale
+    ``max_rows / epsilon``. The result is clamped to at least one, which is post-processing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> measured = noisy_row_count(np.zeros((5000, 2)), epsilon=0.1)
+    >>> measured.privacy.epsilon
+    0.1
+    """
+    terms = terms or Terms()
+    if terms.neighbours != "add_remove":
+        raise ParameterError(f"under {terms.neighbours!r} the number of records is public: use it as it is")
+    count = np.array([open_frame(frame).n_rows], dtype=np.int64)
+    allowance = Allowance.of(epsilon)
+    plan = Plan.in_sequence(count=terms.noise("number of records", allowance.whole))
+    release = _open(terms, allowance, plan, "noisy_row_count")
+    return Measured(max(1, int(release.noisy(count, plan["count"])[0])), release.ledger)
+
+
+def private_bounds(
+    values: Any,
+    *,
+    low: float,
+    high: float,
+    epsilon: float,
+    outside: float = 0.01,
+    grid: str = "linear",
+    terms: Terms | None = None,
+) -> Measured[Numeric]:
+    """Measure bounds that hold all but a small share of a numeric column, within wide public limits.
+
+    Parameters
+    ----------
+    values : a column
+        The private values; what is missing is left out.
+    low, high : float
+        Public limits, as wide as they need to be: the cost grows with the logarithm of the number of cells only.
+    epsilon : float
+        What to spend: half on each bound.
+    outside : float
+        The share of records that is meant to lie beyond each bound.
+    grid : {"linear", "log"}
+        The public grid of candidates, 1024 cells.
+    terms : Terms, optional
+        Neighbours and rows of a unit; ``Terms.of(schema)``.
+
+    Returns
+    -------
+    Measured of Numeric
+        Bounds for a schema, with the ledger of what they cost.
+
+    Notes
+    -----
+    *Privacy.* With a share p/q of records to the left of the wanted bound, the score of a cut is
+    ``-|(q - p) left - p right|``. A record to the left moves it by at most q - p either way, one to the right by at most
+    p, so the range over candidates is at most ``2 max(p, q - p)``. One permute-and-flip for each bound, epsilon / 2 each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> incomes = np.random.default_rng(0).lognormal(10, 1, 20_000)
+    >>> bounds = private_bounds(incomes, low=0, high=1e8, grid="log", epsilon=1.0)
+    >>> 0 <= bounds.value.low < bounds.value.high < 1e7
+    True
+    """
+    share, limits = exact(outside, "outside").limit_denominator(1000), Numeric(low, high, grid=_grid(grid))
+    if not 0 < share < Fraction(1, 2):
+        raise ParameterError(f"outside must be between 0.001 and 0.5, got {outside}")
+    terms, allowance = terms or Terms(), Allowance.of(epsilon)
+    half = allowance.whole * Fraction(1, 2)
+    spread = 2 * (share.denominator - share.numerator)
+    plan = Plan.in_sequence(
+        low=terms.choice("lower bound", half, score_range=spread),
+        high=terms.choice("upper bound", half, score_range=spread),
+    )
+    cuts = np.array(limits.cuts(CELLS))
+    left, right = _sides(values, cuts)
+    release = _open(terms, allowance, plan, "private_bounds")
+    p, q = share.numerator, share.denominator
+    lower = int(release.choose(-np.abs((q - p) * left - p * right)[None, :], plan["low"])[0])
+    upper = int(release.choose(-np.abs(p * left - (q - p) * right)[None, :], plan["high"])[0])
+    if lower >= upper:  # too few records to tell the two apart; the public limits are all that is left
+        return Measured(limits, release.ledger)
+    return Measured(Numeric(float(cuts[lower]), float(cuts[upper]), grid=limits.grid), release.ledger)
+
+
+def _sides(values: Any, cuts: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count the values at or below each cut, and those above it."""
+    numbers = read_values(values).numbers()
+    numbers = numbers[~np.isnan(numbers)]
+    cells = np.bincount(np.searchsorted(cuts, numbers, side="left"), minlength=len(cuts) + 1)
+    left = np.cumsum(cells)[:-1].astype(np.int64)
+    return left, len(numbers) - left
+
+
+def _grid(grid: str) -> Any:
+    if grid not in ("linear", "log"):
+        raise ParameterError(f"grid must be 'linear' or 'log', got {grid!r}")
+    return grid
+
+
+def _open(terms: Terms, allowance: Allowance, plan: Plan, what: str) -> Release:
+    """Charge the budgets in force and open the release."""
+    budgets.charge(budgets.in_force(), Ledger.stating(terms, allowance, plan.whole, doubts_about_noise()), what)
+    return open_release(Ledger(terms, allowance))
