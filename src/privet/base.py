@@ -121,7 +121,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         learner = self._learner()
         share = None if allowance is None else allowance.whole
         plan = learner.plan(schema.encoding(learner.bins), terms, share, hints)
-        return learner, plan, Ledger.stating(terms, allowance, plan.whole, self._doubts(schema))
+        ledger = Ledger.stating(terms, allowance, plan.whole, self._doubts(schema))
+        ledger.facts = plan.facts
+        return learner, plan, ledger
 
     def _allowance(self, terms: Terms, hints: Hints) -> Allowance | None:
         """Return the guarantee to plan with: the one asked for, unless a subclass has a stronger one for free."""

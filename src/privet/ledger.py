@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 
@@ -33,6 +33,7 @@ class Ledger:
     def __init__(self, terms: Terms, allowance: Allowance | None, doubts: Sequence[str] = ()) -> None:
         self.terms = terms
         self.allowance = allowance
+        self.facts: Mapping[str, object] = {}  # of a plan: what else was decided from public knowledge
         self._doubts: list[str] = list(doubts)
         if allowance is None:
             self._doubts.append(NO_PRIVACY_ASKED)

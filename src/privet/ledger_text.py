@@ -37,7 +37,8 @@ def ledger_table(ledger: Ledger) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(header))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join([*lines, "", "total: " + guarantee_in_words(ledger)])
+    facts = [f"{name}: {fact}" for name, fact in ledger.facts.items()]
+    return "\n".join([*lines, "", "total: " + guarantee_in_words(ledger), *facts])
 
 
 def _row(event: Event) -> tuple[str, ...]:
@@ -82,7 +83,7 @@ def _composition_to_dict(part: Composition) -> dict[str, object]:
 
 
 def ledger_from_dict(data: Any) -> Ledger:
-    """Read a ledger back. What a file says of itself is data: `privet` does not vouch for files that it did not write."""
+    """Read a ledger back. What a file says of itself is data: nobody vouches for a file that somebody else wrote."""
     from privet.ledger import NO_PRIVACY_ASKED, Ledger
 
     try:

@@ -106,8 +106,9 @@ def private_bounds(
     Notes
     -----
     *Privacy.* With a share p/q of records to the left of the wanted bound, the score of a cut is
-    ``-|(q - p) left - p right|``. A record to the left moves it by at most q - p either way, one to the right by at most
-    p, so the range over candidates is at most ``2 max(p, q - p)``. One permute-and-flip for each bound, epsilon / 2 each.
+    ``-|(q - p) left - p right|``. A record to the left moves it by at most q - p either way, one to the right by at
+    most p, so the range over candidates is at most ``2 max(p, q - p)``. Each bound is one permute-and-flip at half of
+    epsilon.
 
     Examples
     --------

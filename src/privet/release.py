@@ -1,13 +1,13 @@
 """The only door out of the private side: charge the ledger, then draw, in one call.
 
-A `Release` takes exact integers computed from private records, charges the ledger for an `Event` that was planned before
-the data was seen, and gives back what may be published. Where the outcomes come from is a strategy:
+A `Release` takes exact integers computed from private records, charges the ledger for an `Event` that was planned
+before the data was seen, and gives back what may be published. Where the outcomes come from is a strategy:
 
 - `Drawn`: the mechanisms' samplers on a source of randomness; production.
 - `Noiseless`: the exact values, for ``epsilon=None``.
 - `Recording`: another strategy, with a transcript of all outcomes kept.
-- `Forced`: a transcript played back, whatever the data says. Growing on a neighbouring data set with forced outcomes must
-  give the very same model: then the model is a function of the released values alone.
+- `Forced`: a transcript played back, whatever the data says. Growing on a neighbouring data set with forced outcomes
+  must give the very same model: then the model is a function of the released values alone.
 
 The exact auditor has a fifth, which computes the law of each outcome instead of drawing it.
 """
@@ -55,9 +55,9 @@ class Outcomes(Protocol):
 class Coins:
     """One part for each record, by a hash of its row under a fresh secret key.
 
-    *Privacy.* With a fresh, secret key the parts are independent of each other and of the data (SipHash-2-4 is taken to be
-    a pseudo-random function), and they are the same in every pass and every retry of one fit. The key is never stored
-    with a model. The probabilities are the weights rounded to multiples of 2^-64, the same for every record.
+    *Privacy.* With a fresh, secret key the parts are independent of each other and of the data (SipHash-2-4 is taken to
+    be a pseudo-random function), and they are the same in every pass and every retry of one fit. The key is never
+    stored with a model. The probabilities are the weights rounded to multiples of 2^-64, the same for every record.
     """
 
     key: bytes
@@ -193,7 +193,7 @@ class Recording:
 
 
 class ReplayError(PrivetError):
-    """A replay asked for something else than was recorded: the learner's questions depended on more than the answers."""
+    """A replay asked for something else than was recorded: its questions depended on more than the answers."""
 
 
 class Forced:

@@ -1,9 +1,9 @@
 """Split scores, each with a proved bound on what one record can do to it.
 
-A split's score is the sum of its children's scores, and a record is in one child of every candidate at once. Each score
-here is an impurity, counted in records, with a minus sign: it is never raised by adding a record. So all candidates move
-in the same direction, and the range over candidates is no larger than what one child can lose. That range, not the number
-of features, is what a selection pays for (`privet.laws`, the range lemma).
+A split's score is the sum of its children's scores, and a record is in one child of every candidate at once. Each
+score here is an impurity, counted in records, with a minus sign: it is never raised by adding a record. So all
+candidates move in the same direction, and the range over candidates is no larger than what one child can lose. That
+range, not the number of features, is what a selection pays for (`privet.laws`, the range lemma).
 
 Scores are integers on a grid. Rounding down to a grid of step s keeps a change that lies in [-R, 0] within [-R, 0] if s
 divides R, and only the child with the new record changes, so rounding each child costs nothing.
@@ -36,10 +36,10 @@ class Score:
     Attributes
     ----------
     kind : Kind
-        ``ERRORS``: minus the records that are not of their child's most frequent class; an added record changes it by -1
-        or 0. ``GINI``: minus n times the Gini impurity; by more than -2 and at most 0. ``MIX``: half the errors plus a
-        quarter of the Gini count, with a minus sign; within [-1, 0]. The mix sees gains that change no majority, as Gini
-        does, and has the small range of the errors.
+        ``ERRORS``: minus the records that are not of their child's most frequent class; an added record changes it by
+        -1 or 0. ``GINI``: minus n times the Gini impurity; by more than -2 and at most 0. ``MIX``: half the errors plus
+        a quarter of the Gini count, with a minus sign; within [-1, 0]. The mix sees gains that change no majority, as
+        Gini does, and has the small range of the errors.
     steps : int
         Grid steps for one unit of the score.
     range : int

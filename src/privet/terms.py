@@ -57,7 +57,7 @@ class Allowance:
             raise ParameterError(f"epsilon must be positive, got {epsilon}: a usual value is 1.0")
         if not 0 <= d < 1:
             raise ParameterError(
-                f"delta must be in [0, 1), got {delta}: use 0 for pure epsilon, else far less than 1 / (number of records)"
+                f"delta must be in [0, 1), got {delta}: use 0 for pure epsilon, or far less than one over the records"
             )
         return Allowance(e, d, laws.epsilon_to_zcdp(e, d) if d else None)
 

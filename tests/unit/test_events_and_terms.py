@@ -14,8 +14,8 @@ ONE = Fraction(1)
 fractions = st.fractions(min_value=Fraction(1, 1000), max_value=10, max_denominator=10_000)
 
 
-def laplace(epsilon, terms=Terms()):
-    return terms.laplace("counts", Fraction(epsilon))
+def laplace(epsilon):
+    return Terms().laplace("counts", Fraction(epsilon))
 
 
 def test_sequence_adds_and_parallel_takes_the_largest():

@@ -25,6 +25,17 @@ def _add_values(leaves: NDArray[np.int32], values: NDArray[np.float64], sums: ND
 
 
 @compiled
+def _add_pairs(leaves: NDArray[np.int32], values: NDArray[np.float64], sums: NDArray[np.float64]) -> None:
+    """The same for two classes: without an inner loop it takes less than half the time."""
+    for tree in range(leaves.shape[0]):
+        of_tree = leaves[tree]
+        for row in range(sums.shape[0]):
+            leaf = np.uint64(of_tree[row])  # unsigned: no test for an index from the end
+            sums[row, 0] += values[leaf, 0]
+            sums[row, 1] += values[leaf, 1]
+
+
+@compiled
 def _add_labels(leaves: NDArray[np.int32], labels: NDArray[np.uint16], sums: NDArray[np.int32]) -> None:
     n_classes = np.int64(sums.shape[1])
     for tree in range(leaves.shape[0]):
@@ -83,7 +94,8 @@ def sum_values(structure: Router, codes: Codes, values: NDArray[np.float64], n_j
     float64 array of shape (n_rows, n_classes)
     """
     sums = np.zeros((codes.shape[1], values.shape[1]), np.float64)
-    _in_blocks(structure, codes, _add_values, np.ascontiguousarray(values), sums, n_jobs)
+    add = _add_pairs if values.shape[1] == 2 else _add_values
+    _in_blocks(structure, codes, add, np.ascontiguousarray(values), sums, n_jobs)
     return sums
 
 

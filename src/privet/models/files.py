@@ -91,13 +91,20 @@ def canonical_json(content: object) -> str:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Parse JSON; anything else, NaN and infinities included, is a ModelFileError."""
+    """Parse JSON; anything else is a ModelFileError, and so are NaN, infinities and names that occur twice."""
 
     def refuse(constant: str) -> None:
         raise ValueError(f"{constant} is not a number")
 
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        # Of two equal names other readers may take the first: a file must say the same to everybody.
+        entries = dict(pairs)
+        if len(entries) < len(pairs):
+            raise ValueError("a name occurs twice")
+        return entries
+
     try:
-        return json.loads(text, parse_constant=refuse)
+        return json.loads(text, parse_constant=refuse, object_pairs_hook=unique)
     except (ValueError, RecursionError) as error:
         raise ModelFileError("damaged or cut short, not JSON; save the model again") from error
 

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from privet.models.leaves import MOST_CLASSES, LeafCounts, LeafLabels, Structure
 from privet.pickling import FieldsOnly
 from privet.randomness import PublicRng
 from privet.structure import Domains
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Forest", "LeafCounts", "LeafLabels", "Structure", "Voting", "estimate_bytes"]
 
@@ -109,6 +113,26 @@ class Forest(FieldsOnly):
         boundaries = votes.cumsum(axis=1)[:, :-1]
         drawn: NDArray[np.int64] = (rng.random((len(votes), 1)) >= boundaries).sum(axis=1)
         return drawn
+
+    def export_text(self, tree: int = 0) -> str:
+        """Return a tree as indented lines, in the data's own names and units."""
+        from privet.models.drawing import export_text
+
+        return export_text(self, tree)
+
+    def rules(self, tree: int = 0) -> list[str]:
+        """Return a tree as sentences, one for each leaf."""
+        from privet.models.drawing import rules
+
+        return rules(self, tree)
+
+    def plot(
+        self, target: "str | Path | Axes | None" = None, *, tree: int = 0, leaf_epsilon: float | None = None
+    ) -> "Axes":
+        """Draw a tree into a file, into axes, or into a new figure; see `privet.models.drawing.plot`."""
+        from privet.models.drawing import plot
+
+        return plot(self, target, tree=tree, leaf_epsilon=leaf_epsilon)
 
 
 def estimate_bytes(structure: Structure, n_classes: int) -> int:

@@ -20,7 +20,7 @@ def forest_to_content(forest: Forest) -> Content:
     """Return a forest as plain data."""
     return {
         "encoding": forest.encoding.to_dict(),
-        "structure": _structure_to_content(forest.structure),
+        "structure": structure_to_content(forest.structure),
         "leaves": _leaves_to_content(forest.leaves),
         "voting": forest.voting,
     }
@@ -34,7 +34,7 @@ def forest_from_content(reader: Reader) -> Forest:
         if not encoding.columns:
             raise ModelFileError(f"{place}: no features")
         place = f"{reader.place}.structure"
-        structure = _structure_from_content(reader.part("structure"), Domains.of(encoding))
+        structure = structure_from_content(reader.part("structure"), Domains.of(encoding))
         place = f"{reader.place}.leaves"
         leaves = _leaves_from_content(reader.part("leaves"))
         voting = cast(Voting, reader.choice("voting", VOTINGS))
@@ -49,7 +49,7 @@ def _arrays(owner: Any, names: tuple[str, ...]) -> Content:
     return {name: array_to_dict(getattr(owner, name)) for name in names}
 
 
-def _structure_to_content(structure: Structure) -> Content:
+def structure_to_content(structure: Structure) -> Content:
     if isinstance(structure, CompleteTrees):
         return {"type": "complete", **_arrays(structure.splits, _SPLITS)}
     if isinstance(structure, ExplicitTrees):
@@ -74,7 +74,7 @@ def _splits_from_content(reader: Reader, n_axes: int) -> Splits:
     )
 
 
-def _structure_from_content(reader: Reader, domains: Domains) -> Structure:
+def structure_from_content(reader: Reader, domains: Domains) -> Structure:
     match reader.choice("type", ["complete", "explicit", "random"]):
         case "complete":
             return CompleteTrees(domains, _splits_from_content(reader, 2))

@@ -1,5 +1,7 @@
 """Pruning on released counts: post-processing, so it costs nothing."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,7 @@ _Z = 0.6744897501960817  # C4.5's confidence of 25 percent
 
 
 @compiled
-def _estimated_errors(counts: NDArray[np.float64]) -> float:
+def _estimated_errors(counts: NDArray[np.float64]) -> Any:
     """Return the upper confidence limit of a node's errors as a leaf (C4.5), from counts none of which is negative."""
     total = counts.sum()
     if total <= 0.0:

@@ -16,7 +16,7 @@ from privet.encoding import Encoding
 from privet.errors import ModelFileError, ParameterError, PrivetError
 from privet.kernels import sum_values
 from privet.models.files import Content, Reader, array_to_dict, register
-from privet.models.forest_files import _structure_from_content, _structure_to_content
+from privet.models.forest_files import structure_from_content, structure_to_content
 from privet.strategies.cells import Cells
 from privet.structure import Domains, ExplicitTrees
 
@@ -190,14 +190,14 @@ def _cell_table_from_content(reader: Reader) -> CellTable:
 def _leaf_votes_to_content(model: LeafVotes) -> Content:
     return {
         "encoding": model.encoding.to_dict(),
-        "structure": _structure_to_content(model.structure),
+        "structure": structure_to_content(model.structure),
         "values": array_to_dict(model.values),
     }
 
 
 def _leaf_votes_from_content(reader: Reader) -> LeafVotes:
     encoding = _encoding(reader)
-    structure = _structure_from_content(reader.part("structure"), Domains.of(encoding))
+    structure = structure_from_content(reader.part("structure"), Domains.of(encoding))
     if not isinstance(structure, ExplicitTrees):
         raise ModelFileError(f"{reader.place}.structure: expected explicit trees")
     return LeafVotes(encoding, structure, reader.array("values", np.float64, 2))
