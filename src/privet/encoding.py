@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.errors import SchemaError
-from privet.frames import Category, Values, open_frame, read_feature, read_values
+from privet.frames import Category, Values, column_blocks, open_frame, read_feature, read_values
 from privet.grids import MAX_CODES, count_cuts_below
 
 
@@ -212,8 +212,9 @@ class Encoding:
         opened = open_frame(frame)
         codes = np.empty((self.n_features, opened.n_rows), dtype=self.dtype)
         places = opened.places([column.name for column in self.columns], ignore)
-        for column, place, out in zip(self.columns, places, codes, strict=True):
-            column.encode(read_feature(opened, place), out)
+        for rows, block in column_blocks(frame, opened):
+            for column, place, out in zip(self.columns, places, codes, strict=True):
+                column.encode(read_feature(block, place), out[rows])
         return codes
 
     def encode_target(self, y: Any) -> npt.NDArray[np.int32]:

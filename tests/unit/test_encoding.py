@@ -107,6 +107,13 @@ def test_arrays_of_numbers_are_in_schema_order(dtype, order) -> None:
     assert encoding.encode(array).tolist() == [[0, 4, 7], [1, 0, 0]]
 
 
+def test_arrays_stored_by_rows_are_turned_block_by_block(monkeypatch) -> None:
+    monkeypatch.setattr("privet.frames._ROWS_TURNED_AT_ONCE", 7)
+    X = np.random.default_rng(0).normal(4, 5, (30, 2))
+    numeric = Schema({"a": Numeric(0, 8), "b": Numeric(0, 8, grid="log", missing=True)}, classes=[0, 1]).encoding()
+    np.testing.assert_array_equal(numeric.encode(X), numeric.encode(np.asfortranarray(X)))
+
+
 def test_arrays_of_text_are_read_value_by_value() -> None:
     encoding = Schema({"a": Numeric(0, 8), "b": Categorical(["x", "y"])}, classes=[0, 1]).encoding(8)
     array = np.array([["1", "y"], ["5.5", "x"], ["what", "z"]])

@@ -128,12 +128,14 @@ def test_a_builder_wants_one_split_for_each_open_node() -> None:
 
 
 @laws
-@given(encodings(), st.integers(0, 4), st.integers(0, 10**6))
-def test_summed_values_are_the_sums_over_trees_in_their_order(encoding: Encoding, depth: int, seed: int) -> None:
+@given(encodings(), st.integers(0, 4), st.integers(0, 10**6), st.sampled_from((2, N_CLASSES)))
+def test_summed_values_are_the_sums_over_trees_in_their_order(
+    encoding: Encoding, depth: int, seed: int, n_classes: int
+) -> None:
     trees = grown(Domains.of(encoding), 3, depth, seed)
     codes = random_codes(encoding, 30, seed)
-    values = np.random.default_rng(seed).random((trees.n_leaves, N_CLASSES))
-    expected = np.zeros((30, N_CLASSES))
+    values = np.random.default_rng(seed).random((trees.n_leaves, n_classes))
+    expected = np.zeros((30, n_classes))
     for leaves in plain_route(trees, codes):
         expected += values[leaves]
     np.testing.assert_array_equal(sum_values(trees, codes, values), expected)

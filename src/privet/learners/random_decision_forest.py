@@ -23,10 +23,12 @@ from privet.models.forest import Forest, LeafCounts, LeafLabels, Voting
 from privet.models.leaves import Empty
 from privet.parameters import check_choice, check_whole
 from privet.planning.forest_shape import ForestShape, forest_shape
+from privet.planning.memory import check_leaves_fit
 from privet.randomness import PublicRng, derive_seed, public_rng
 from privet.release import Release
 from privet.schema import Schema
 from privet.structure import RandomTrees
+from privet.structure.random_trees import MAX_LEAVES
 from privet.tables import Table
 from privet.terms import Allowance, Share, Terms
 
@@ -60,6 +62,7 @@ class RandomDecisionForest:
         are k selections or one, each of range 1, the rows of one tree being disjoint.
         """
         shape = self.shape(terms, share, hints)
+        check_leaves_fit(shape.n_trees * min(1 << shape.max_depth, MAX_LEAVES), encoding.n_classes)
         return Plan.in_sequence({"shape": shape}, leaves=self.event(shape.n_trees, terms, share))
 
     def shape(self, terms: Terms, share: Share | None, hints: Hints) -> ForestShape:
@@ -120,7 +123,7 @@ class RandomDecisionForestClassifier(PrivateClassifier):
     schema : Schema, optional
         What is public. Without it domains are read off the data, and nothing is guaranteed.
     n_trees : int or "auto", default="auto"
-        Number of trees (the paper's k). "auto": sqrt(n epsilon) / 4, for n the public hint (or 1000), from 1 to 100.
+        Number of trees (the paper's k). "auto": sqrt(n epsilon) / 4, for n the public hint (or 1000), from 1 to 64.
     max_depth : int or "auto", default="auto"
         Height of every tree (the paper's h). "auto": log2(n epsilon / 4), from 1 to 12.
     voting : {"threshold", "majority", "probabilistic"}, default="threshold"
