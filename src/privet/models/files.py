@@ -104,6 +104,8 @@ def parse_json(text: str | bytes) -> Any:
         return entries
 
     try:
+        # Decoded here, since JSON's own guess at the encoding would let a file choose which codec is imported.
+        text = text if isinstance(text, str) else text.decode("utf-8")
         return json.loads(text, parse_constant=refuse, object_pairs_hook=unique)
     except (ValueError, RecursionError) as error:
         raise ModelFileError("damaged or cut short, not JSON; save the model again") from error

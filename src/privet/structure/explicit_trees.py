@@ -8,12 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.compiling import compiled
 from privet.errors import ParameterError
 from privet.kernels import explicit
 from privet.kernels.node_tests import Nodes, NodeTests
 from privet.structure.domains import Domains
 from privet.structure.splits import NEVER, Splits
 from privet.structure.trees import MOST_LEAVES, Trees, check_number_of_leaves
+
+
+@compiled
+def _count_levels(first_child: NDArray[np.int32], n_children: NDArray[np.int32], level: NDArray[np.int64]) -> None:
+    """Number the levels of all nodes; children come after their parents."""
+    for node in range(level.size):
+        for child in range(first_child[node], first_child[node] + n_children[node]):
+            level[child] = level[node] + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +147,7 @@ class ExplicitTrees(Trees):
     def depths(self) -> NDArray[np.int64]:
         """The depth of each tree."""
         level = np.zeros(self.leaf.size, np.int64)
-        for node in np.flatnonzero(self.splits.feature >= 0):
-            level[self.first_child[node] : self.first_child[node] + self.n_children[node]] = level[node] + 1
+        _count_levels(self.first_child, self.n_children, level)
         return np.maximum.reduceat(level, self.tree_offsets[:-1])
 
     @cached_property

@@ -1,0 +1,106 @@
+"""Growing trees on exact counts, one level at a time: what all learners that choose their splits have in common."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.kernels.sibling_histogram import SiblingHistogram, StepDown
+from privet.scores import Score
+from privet.structure.building import TreeBuilder
+from privet.structure.candidates import Candidates
+from privet.structure.explicit_trees import ExplicitTrees
+from privet.tables.protocol import Block, Table
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class AtRoot:
+    """Every record at the root of the first tree."""
+
+    def __call__(self, block: Block) -> NDArray[np.int32]:
+        """Return zeros."""
+        return np.zeros(block.target.size, np.int32)
+
+
+class GreedyGrowth:
+    """Trees that grow level by level; the caller makes the choices.
+
+    Parameters
+    ----------
+    table : Table
+        The records. With several trees, each record's tree is in the state `STATE`.
+    candidates : Candidates
+        The splits to choose among.
+    n_trees : int, default=1
+        Number of trees on disjoint records.
+
+    Notes
+    -----
+    *Privacy.* What `scores` and `leaf_counts` give is exact and private: learners pass it through a release, and tell
+    `split` what was released. Nodes of one level see disjoint records.
+    """
+
+    STATE: ClassVar[str] = "node"
+
+    def __init__(self, table: Table, candidates: Candidates, n_trees: int = 1) -> None:
+        self._table = table if n_trees > 1 else table.derive(self.STATE, AtRoot())
+        self._candidates = candidates
+        self._n_classes = table.encoding.n_classes
+        self._n_codes = tuple(table.encoding.n_codes.tolist())
+        self._offsets = np.concatenate([[0], np.cumsum(self._n_codes)])
+        self._builder = TreeBuilder(candidates.domains, n_trees)
+        self._histogram = self._count(np.arange(n_trees, dtype=np.int32))
+        self._moved: tuple[StepDown, IntArray] | None = None
+
+    def scores(self, score: Score) -> IntArray:
+        """Return the score of every candidate at every open node, one row for each."""
+        self._step_down()
+        return self._candidates.scores(self._histogram, score)
+
+    def split(self, chosen: IntArray) -> None:
+        """Split every open node by the candidate with this number."""
+        splits = [self._candidates.split(candidate) for candidate in chosen.tolist()]
+        feature, second = self._candidates.sides(splits)
+        children = np.zeros((len(splits), 2, self._n_classes), np.int64)
+        for node, begin in enumerate(self._offsets[feature].tolist()):
+            of_feature = self._histogram[node, begin : begin + self._n_codes[feature[node]]]
+            to_second = second[node, : len(of_feature)]
+            children[node] = of_feature[~to_second].sum(axis=0), of_feature[to_second].sum(axis=0)
+        self._builder.grow(splits, self.STATE)
+        self._moved = StepDown(self.STATE, feature, second), children
+
+    @property
+    def leaf_counts(self) -> IntArray:
+        """Class counts of the open nodes, in the order of the leaves that `finish` makes of them."""
+        if self._moved is not None:
+            return self._moved[1].reshape(-1, self._n_classes)
+        counts: IntArray = self._histogram[:, : self._n_codes[0]].sum(axis=1)
+        return counts
+
+    def finish(self) -> ExplicitTrees:
+        """Make all open nodes leaves and return the trees."""
+        return self._builder.finish()
+
+    def _step_down(self) -> None:
+        """Move the records and count again, if a level was split; never after the last, whose counts are known."""
+        if self._moved is None:
+            return
+        step, children = self._moved
+        self._moved = None
+        self._table = self._table.derive(self.STATE, step)
+        # The smaller child of each node is counted; the other's counts are what remains of their parent's.
+        pairs = np.arange(len(children))
+        smaller = children.sum(axis=2).argmin(axis=1)
+        slots = np.full((len(children), 2), -1, np.int32)
+        slots[pairs, smaller] = pairs
+        counted = self._count(slots.reshape(-1))
+        below = np.zeros((len(children), 2, *counted.shape[1:]), np.int64)
+        below[pairs, smaller] = counted
+        below[pairs, 1 - smaller] = self._histogram - counted
+        self._histogram = below.reshape(-1, *counted.shape[1:])
+
+    def _count(self, slots: NDArray[np.int32]) -> IntArray:
+        return self._table.aggregate(SiblingHistogram(self.STATE, slots, self._n_classes, self._n_codes))
