@@ -5,25 +5,36 @@ Commands import what they need when they run, so that ``privet --help`` is quick
 
 import sys
 from importlib.metadata import version
+from textwrap import shorten
 from typing import Annotated
 
 import typer
 
-from privet.cli import reproduce
+from privet.cli import audit, evaluate, export, plan, predict, report, reproduce, robustness, schema, train
+from privet.cli.exits import Exit, exit_of
 from privet.errors import PrivetError
 
 __all__ = ["app", "main"]
 
-USER_ERROR = 2
+MOST_LETTERS = 1_000  # of an error, which may repeat what it found in a file
 
 app = typer.Typer(
     name="privet",
-    help="Differentially private decision trees and forests, proven and audited.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(schema.app, name="schema")
+app.command()(plan.plan)
+app.command()(train.train)
+app.command()(predict.predict)
+app.command()(evaluate.evaluate)
+app.command()(report.report)
+app.command()(audit.audit)
+app.command()(export.export)
 app.command()(reproduce.reproduce)
+app.command()(robustness.robustness)
 
 
 def _print_version(asked: bool) -> None:
@@ -39,7 +50,16 @@ def options(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave."),
     ] = False,
 ) -> None:
-    """Differentially private decision trees and forests, proven and audited."""
+    """Differentially private decision trees and forests, proven and audited.
+
+    A first model, from a table with a column `income` that is to be predicted:
+
+      privet schema init people.csv --target income -o schema.yaml
+
+      privet plan --schema schema.yaml --epsilon 1
+
+      privet train people.csv --schema schema.yaml --epsilon 1 -o model.json
+    """
 
 
 def main() -> None:
@@ -47,5 +67,14 @@ def main() -> None:
     try:
         app()
     except PrivetError as error:
-        typer.echo(f"privet: {' '.join(str(error).split())}", err=True)
-        sys.exit(USER_ERROR)
+        _leave(str(error), exit_of(error))
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        _leave(f"{place}{error.strerror or error}; check the path and its permissions", Exit.USAGE)
+    except KeyboardInterrupt:
+        _leave("stopped", Exit.STOPPED)
+
+
+def _leave(message: str, code: Exit) -> None:
+    typer.echo(f"privet: {shorten(message, MOST_LETTERS, placeholder=' ...')}", err=True)
+    sys.exit(code)

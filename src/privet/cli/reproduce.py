@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from privet.cli.exits import Exit
+
 if TYPE_CHECKING:
     from privet.reproduce.data import DataFolder
     from privet.reproduce.entry import Entry
     from privet.reproduce.runner import Progress
 
-FAILED, STOPPED = 1, 130
 EXTRA = ("pandas", "pyarrow", "matplotlib", "rich")
 
 
@@ -47,7 +48,7 @@ def reproduce(
     for entry in [find(name) for name in names]:  # a misspelt name is told before hours of work
         failed |= not _run(entry, folder, out, quick=quick, jobs=jobs)
     if failed:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(Exit.FAILED)
 
 
 def _list(known: list[Entry], data: DataFolder, out: Path) -> None:
@@ -70,7 +71,7 @@ def _run(entry: Entry, data: DataFolder, out: Path, *, quick: bool, jobs: int) -
             report = run(entry, data, out, quick=quick, jobs=jobs, progress=progress)
     except KeyboardInterrupt:
         typer.echo(f"{entry.name}: stopped; finished cells are kept, the same command goes on from there", err=True)
-        raise typer.Exit(STOPPED) from None
+        raise typer.Exit(Exit.STOPPED) from None
     typer.echo(f"{entry.name}: {report.computed} cells computed, {report.reused} reused")
     if report.absent:
         typer.echo(f"{entry.name}: left out, data absent: {', '.join(report.absent)}")

@@ -1,0 +1,84 @@
+"""What commands print: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from privet.errors import ParameterError
+
+
+def say(text: str = "") -> None:
+    """Print a line of the result."""
+    typer.echo(text)
+
+
+def note(text: str) -> None:
+    """Print a remark that is not part of the result."""
+    typer.echo(text, err=True)
+
+
+def print_json(content: Any) -> None:
+    """Print the result for programs; infinities become null, since JSON has none."""
+    typer.echo(json.dumps(_without_infinities(content), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def write_json(content: Any, path: Path) -> None:
+    """Write a result for programs to a file."""
+    text = json.dumps(_without_infinities(content), indent=2, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows under a header: with rules on a terminal, as plain columns elsewhere."""
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.table import Table
+
+        table = Table(*header)
+        for row in rows:
+            table.add_row(*row)
+        Console(markup=False).print(table)
+        return
+    widths = [max(len(row[place]) for row in [header, *rows]) for place in range(len(header))]
+    for row in [header, *rows]:
+        say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show on standard error what is being done, while it is being done, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        progress.add_task(what, total=None)
+        yield
+
+
+def refuse_overwriting(path: Path, force: bool) -> None:
+    """Make sure that a file can be written before anything is spent on its content."""
+    if path.exists() and not force:
+        raise ParameterError(f"{path} exists; give another name with -o, or allow to overwrite it with --force")
+    if not path.resolve().parent.is_dir():
+        raise ParameterError(f"the folder of {path} does not exist; make it, or give another path")
+
+
+def _without_infinities(value: Any) -> Any:
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return None
+    if isinstance(value, dict):
+        return {name: _without_infinities(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_infinities(entry) for entry in value]
+    return value

@@ -1,0 +1,169 @@
+"""Reading tables: CSV files, Parquet files, and folders of them, as pandas frames.
+
+A CSV file declares no types. With a schema each of its columns is read as what the schema says, value by value, so
+that no type and no error depends on a record. An empty cell is missing, and nothing else is: "NA" is a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from privet.errors import ParameterError, SchemaError
+from privet.frames import open_frame
+from privet.schema import Categorical, Domain, Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SUFFIXES = (".csv", ".parquet")
+_TRUTH = {"true": True, "false": False, "1": True, "0": False}
+
+
+def find_files(paths: Sequence[Path]) -> list[Path]:
+    """Return the data files that paths mean; a folder means the CSV and Parquet files in it, in order of name."""
+    files: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(file for file in path.iterdir() if file.suffix.lower() in SUFFIXES)
+            if not inside:
+                raise ParameterError(f"{path}: no .csv or .parquet file in this folder")
+            files += inside
+        elif not path.exists():
+            raise ParameterError(f"{path}: no such file or folder; check the path")
+        elif path.suffix.lower() not in SUFFIXES:
+            raise ParameterError(f"{path}: cannot tell the format; files end in .csv or .parquet")
+        else:
+            files.append(path)
+    return files
+
+
+def read_features(paths: Sequence[Path], schema: Schema) -> pd.DataFrame:
+    """Read the features for a prediction; further columns are left out, a feature that is missing is an error."""
+    frame, is_csv = _read_all(find_files(paths))
+    opened = open_frame(frame)
+    opened.places(list(schema.features), ignore=opened.names or ())
+    return _as_declared(frame[list(schema.features)], schema.features) if is_csv else frame[list(schema.features)]
+
+
+def read_labelled(paths: Sequence[Path], schema: Schema, target: str | None) -> tuple[pd.DataFrame, str]:
+    """Read features, unit and target; return them with the target's name."""
+    frame, is_csv = _read_all(find_files(paths))
+    name = _target_column(frame, schema, target)
+    return (_as_declared(frame, {**schema.features, name: schema.target}) if is_csv else frame), name
+
+
+def read_any(paths: Sequence[Path], schema: Schema, target: str | None) -> tuple[pd.DataFrame, str | None]:
+    """Read whatever there is, for a check: columns may be missing, and the target with them."""
+    frame, is_csv = _read_all(find_files(paths))
+    name = target if target in frame.columns else None
+    spare = _spare_columns(frame, schema)
+    if target is None and len(spare) == 1:
+        name = spare[0]
+    domains = schema.features if name is None else {**schema.features, name: schema.target}
+    return (_as_declared(frame, domains) if is_csv else frame), name or target
+
+
+def read_undeclared(paths: Sequence[Path], rows: int | None = None) -> tuple[pd.DataFrame, bool]:
+    """Read files without a schema; also return whether types had to be guessed from values, as in a CSV file."""
+    frame, is_csv = _read_all(find_files(paths), rows)
+    return (_guess_types(frame) if is_csv else frame), is_csv
+
+
+def _spare_columns(frame: Any, schema: Schema) -> list[str]:
+    unit = [] if schema.unit is None else [schema.unit.column]
+    return [name for name in open_frame(frame).names or () if name not in schema.features and name not in unit]
+
+
+def _target_column(frame: Any, schema: Schema, named: str | None) -> str:
+    """Return the column that is to be predicted: the one named, or the one that is neither a feature nor the unit."""
+    opened = open_frame(frame)
+    # A misspelt feature is told first: it is what makes the choice of the target ambiguous.
+    opened.places(list(schema.features), ignore=opened.names or ())
+    if named is not None:
+        opened.named(named)
+        return named
+    spare = _spare_columns(frame, schema)
+    if len(spare) == 1:
+        return spare[0]
+    if not spare:
+        raise SchemaError("every column is a feature or the unit, none is left to predict; name it with --target")
+    raise SchemaError(
+        f"these columns are no features: {', '.join(map(repr, spare))}; say which one to predict with --target, "
+        "and drop the others or declare them in the schema"
+    )
+
+
+def import_pandas() -> Any:
+    """Import pandas, or say how to get it."""
+    absent = [package for package in ("pandas", "pyarrow") if find_spec(package) is None]
+    if absent:
+        raise ParameterError(f"reading tables needs {' and '.join(absent)}; pip install 'privet[frames]'")
+    import pandas
+
+    return pandas
+
+
+def _read_all(files: list[Path], rows: int | None = None) -> tuple[pd.DataFrame, bool]:
+    """Read files of one table into one frame, all columns of CSV files as texts; also return whether it is CSV."""
+    pandas = import_pandas()
+    is_csv = files[0].suffix.lower() == ".csv"
+    frames = [_read(file, rows) for file in files]
+    for file, frame in zip(files[1:], frames[1:], strict=True):
+        if (file.suffix.lower() == ".csv") != is_csv:
+            raise ParameterError(f"{file} and {files[0]} differ in format; give files of one format")
+        if set(frame.columns) != set(frames[0].columns):
+            raise SchemaError(f"{file}: its columns differ from those of {files[0]}; give files of one table")
+    whole: pd.DataFrame = frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)
+    return whole, is_csv
+
+
+def _read(file: Path, rows: int | None) -> pd.DataFrame:
+    pandas = import_pandas()
+    try:
+        if file.suffix.lower() == ".parquet":
+            frame: pd.DataFrame = pandas.read_parquet(file)
+        else:
+            frame = pandas.read_csv(file, dtype=str, keep_default_na=False, na_values=[""], nrows=rows)
+    except (ValueError, OSError) as error:  # what pandas and PyArrow raise for files that they cannot read
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        kind = "Parquet" if file.suffix.lower() == ".parquet" else "CSV"
+        raise SchemaError(f"{file}: this is not a readable {kind} file ({type(error).__name__}); repair it") from error
+    return frame
+
+
+def _as_declared(frame: pd.DataFrame, domains: Mapping[str, Domain]) -> pd.DataFrame:
+    """Read the texts of a CSV file as the schema says; other columns, such as the unit, stay texts."""
+    return frame.assign(**{name: _convert(frame[name], domains[name]) for name in domains if name in frame})
+
+
+def _convert(column: pd.Series[Any], domain: Domain) -> Any:
+    """Read texts as a domain's values, each for itself; what cannot be read is left to the schema's rules."""
+    pandas = import_pandas()
+    if not isinstance(domain, Categorical):
+        return pandas.to_numeric(column, errors="coerce")
+    if all(isinstance(category, str) for category in domain.categories):
+        return column
+    if all(isinstance(category, bool) for category in domain.categories):
+        return column.map(lambda text: _TRUTH.get(text.strip().lower(), text), na_action="ignore").astype(object)
+    if any(isinstance(category, str | bool) for category in domain.categories):
+        by_text = {str(category): category for category in domain.categories}
+        return column.map(lambda text: by_text.get(text, text), na_action="ignore").astype(object)
+    numbers = pandas.to_numeric(column, errors="coerce").astype(object)
+    return numbers.where(numbers.notna(), column)  # a text that is no number stays an unknown category
+
+
+def _guess_types(frame: pd.DataFrame) -> pd.DataFrame:
+    pandas = import_pandas()
+
+    def guess(column: pd.Series[Any]) -> Any:
+        present = column.dropna()
+        if len(present) and present.str.strip().str.lower().isin(["true", "false"]).all():
+            return column.map(lambda text: _TRUTH[text.strip().lower()], na_action="ignore").astype("boolean")
+        numbers = pandas.to_numeric(present, errors="coerce")
+        return pandas.to_numeric(column) if len(present) and numbers.notna().all() else column
+
+    return frame.assign(**{str(name): guess(frame[name]) for name in frame.columns})

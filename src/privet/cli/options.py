@@ -1,0 +1,43 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Data = Annotated[
+    list[Path],
+    typer.Argument(help="CSV or Parquet files, or folders of them.", metavar="DATA", show_default=False),
+]
+ModelFile = Annotated[Path, typer.Argument(help="A model file.", metavar="MODEL", show_default=False)]
+SchemaFile = Annotated[
+    Path | None,
+    typer.Option("--schema", "-s", help="What is public: a YAML or JSON file.", metavar="FILE", show_default=False),
+]
+Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="The privacy budget; smaller is more private.")]
+Delta = Annotated[float, typer.Option("--delta", help="0 for pure epsilon; else far below 1 / number of people.")]
+Learner = Annotated[
+    str | None,
+    typer.Option("--learner", "-l", help="The system that learns; `privet plan` names them.", metavar="NAME"),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="A parameter of the learner; repeat for more.", metavar="NAME=VALUE"),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target", "-t", help="The column to predict; by default the one that is no feature.", metavar="NAME"
+    ),
+]
+RowsHint = Annotated[
+    int | None,
+    typer.Option("--rows-hint", help="A public guess at the number of records; never checked.", min=1, metavar="N"),
+]
+PublicSeed = Annotated[
+    int | None,
+    typer.Option("--public-seed", help="Seeds the public random choices, never the noise.", min=0, metavar="N"),
+]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Number of threads or processes.", min=1)]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]

@@ -1,0 +1,65 @@
+"""``privet predict``: apply a model to a table. Spends nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privet.cli.console import print_json, refuse_overwriting, say, working
+from privet.cli.options import Data, Force, Jobs, Json, ModelFile
+
+
+def predict(
+    model: ModelFile,
+    data: Data,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A .csv or .parquet file; else standard output.", metavar="FILE")
+    ] = None,
+    shares: Annotated[
+        bool, typer.Option("--proba", help="One column for each class, with its share of the vote.")
+    ] = False,
+    jobs: Jobs = 1,
+    as_json: Json = False,
+    force: Force = False,
+) -> None:
+    """Predict the target for every record of a table. Columns that the model does not use are left out.
+
+    Examples:
+
+      privet predict model.json new_people.csv -o predictions.csv
+
+      privet predict model.json new_people.csv --proba --json
+    """
+    import privet
+    from privet.cli.data import import_pandas, read_features
+    from privet.errors import ParameterError
+
+    if out is not None:
+        if out.suffix.lower() not in (".csv", ".parquet"):
+            raise ParameterError(f"{out}: predictions are written as .csv or .parquet; end the name in one of them")
+        refuse_overwriting(out, force)
+    estimator = privet.load(model)
+    estimator.set_params(n_jobs=jobs)
+    with working("reading"):
+        frame = read_features(data, estimator.schema_)
+    with working("predicting"):
+        votes = estimator.predict_proba(frame)
+    pandas = import_pandas()
+    if shares:
+        answers = pandas.DataFrame(votes, columns=[str(label) for label in estimator.classes_])
+    else:
+        answers = pandas.DataFrame({"prediction": estimator.classes_[votes.argmax(axis=1)]})
+    if as_json:
+        print_json(answers.to_dict(orient="list"))
+    if out is None:
+        if not as_json:
+            typer.echo(answers.to_csv(index=False), nl=False)
+        return
+    if out.suffix.lower() == ".csv":
+        answers.to_csv(out, index=False)
+    else:
+        answers.to_parquet(out, index=False)
+    if not as_json:
+        say(f"wrote {out}")

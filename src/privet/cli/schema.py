@@ -1,0 +1,114 @@
+"""``privet schema``: draft what is public, and check a table against it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privet.cli.console import note, print_json, print_table, refuse_overwriting, say
+from privet.cli.exits import Exit
+from privet.cli.options import Data, Force, Json, Target
+
+app = typer.Typer(help="Say what is public: draft a schema, check a table against it.", no_args_is_help=True)
+
+ROWS_FOR_TYPES = 1_000
+
+
+@app.command()
+def init(
+    data: Data,
+    target: Annotated[str, typer.Option("--target", "-t", help="The column to predict.", metavar="NAME")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The schema to write.", metavar="FILE")] = Path(
+        "schema.yaml"
+    ),
+    unsafe_infer: Annotated[
+        bool,
+        typer.Option("--unsafe-infer", help="Read bounds and categories off the data. Nothing is guaranteed then."),
+    ] = False,
+    ask: Annotated[bool, typer.Option("--ask/--no-ask", help="Ask for bounds and categories on a terminal.")] = True,
+    force: Force = False,
+) -> None:
+    """Draft a schema from the names and types of columns.
+
+    Every bound and category is left to be filled in, from public knowledge and not from the data; a draft that is not
+    finished cannot be used. On a terminal you are asked for them one by one; an empty answer leaves one for later.
+
+    Examples:
+
+      privet schema init people.csv --target income -o schema.yaml
+
+      privet schema init people.parquet --target income --unsafe-infer -o guess.yaml
+    """
+    from privet.cli.data import read_undeclared
+    from privet.cli.drafts import MARK, draft
+    from privet.errors import SchemaError
+    from privet.schema import Schema
+
+    if out.suffix.lower() not in (".yaml", ".yml"):
+        raise SchemaError(f"{out}: a draft is YAML; end the name in .yaml")
+    refuse_overwriting(out, force)
+    if unsafe_infer:
+        Schema.infer(read_undeclared(data)[0], target).save(out)
+        note("These bounds and categories were read off the data. The file says so, and so will every ledger:")
+        note("models trained with it have no privacy guarantee, until a person replaces them by public knowledge.")
+        say(f"wrote {out}")
+        return
+    interactive = ask and sys.stdin.isatty() and sys.stdout.isatty()
+    question = (lambda text: str(typer.prompt(text, default="", show_default=False))) if interactive else None
+    frame, guessed = read_undeclared(data, rows=ROWS_FOR_TYPES)
+    text = draft(frame, target, guessed=guessed, ask=question)
+    out.write_text(text, encoding="utf-8", newline="\n")
+    say(f"wrote {out}")
+    left = text.count(f": {MARK}")
+    note(f"{left} entries are to be filled in: replace every {MARK}" if left else "nothing is left to be filled in")
+
+
+@app.command()
+def check(
+    schema_file: Annotated[Path, typer.Argument(help="The schema.", metavar="SCHEMA")],
+    data: Annotated[
+        list[Path] | None, typer.Argument(help="CSV or Parquet files, or folders of them.", metavar="[DATA]...")
+    ] = None,
+    target: Target = None,
+    as_json: Json = False,
+) -> None:
+    """Check that a schema is finished and valid and, if data is given, in which ways the data breaks it.
+
+    What breaks the schema does not stop a training: values are clipped or mapped, one record at a time. The list of
+    findings is a fact about the records, so it is for those who may see the data. Exit code 6 if there are any.
+
+    Examples:
+
+      privet schema check schema.yaml
+
+      privet schema check schema.yaml people.csv
+    """
+    from privet.cli.data import read_any
+    from privet.cli.drafts import load_schema
+
+    schema = load_schema(schema_file)
+    content = {"schema": str(schema_file), "digest": schema.digest(), "inferred": schema.inferred}
+    if not data:
+        if as_json:
+            print_json({**content, "findings": []})
+        else:
+            say(f"{schema_file}: valid, {len(schema.features)} features, digest {schema.digest()[:16]}")
+            if schema.inferred:
+                say(f"nothing can be guaranteed with it: {schema.inferred}")
+        return
+    frame, name = read_any(data, schema, target)
+    report = schema.check(frame, name)
+    # Counts of records are private, and nobody needs them to repair a table.
+    rows = [(found.column, found.kind, found.message) for found in report.findings]
+    if as_json:
+        print_json({**content, "findings": [dict(zip(("column", "kind", "remedy"), row, strict=True)) for row in rows]})
+    elif report.ok:
+        say(f"the data fits {schema_file}")
+    else:
+        print_table(("column", "finding", "what happens, what to do"), rows)
+        note("This list tells facts about the records: keep it where the data is.")
+    if not report.ok:
+        raise typer.Exit(Exit.REFUTED)

@@ -1,0 +1,96 @@
+"""``privet train``: fit a learner on private data, write the model and its report page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privet.cli.console import print_json, refuse_overwriting, say, working
+from privet.cli.options import (
+    Data,
+    Delta,
+    Force,
+    Jobs,
+    Json,
+    Learner,
+    PublicSeed,
+    RowsHint,
+    SchemaFile,
+    Settings,
+    Target,
+)
+
+
+def train(
+    data: Data,
+    epsilon: Annotated[
+        float, typer.Option("--epsilon", "-e", help="The privacy budget; smaller is more private.", show_default=False)
+    ],
+    schema: SchemaFile = None,
+    delta: Delta = 0.0,
+    learner: Learner = None,
+    settings: Settings = None,
+    target: Target = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.", metavar="FILE")] = Path(
+        "model.json"
+    ),
+    page: Annotated[bool, typer.Option("--report/--no-report", help="Also write the report page beside it.")] = True,
+    rows_hint: RowsHint = None,
+    public_seed: PublicSeed = None,
+    jobs: Jobs = 1,
+    as_json: Json = False,
+    force: Force = False,
+) -> None:
+    """Train a private model and print what was spent on what.
+
+    The data is one table in CSV or Parquet files. Its columns are the schema's features, the unit if the schema names
+    one, and the column to predict. A mistake in names is found before anything is spent.
+
+    Examples:
+
+      privet train people.csv --schema schema.yaml --epsilon 1 -o model.json
+
+      privet train parts/ --schema schema.yaml --epsilon 1 --learner RandomDecisionForest --set max_depth=6
+    """
+    from privet.cli.data import read_labelled
+    from privet.cli.drafts import load_schema
+    from privet.cli.learners import make_estimator
+
+    public = load_schema(schema)
+    page_path = out.with_suffix(".html")
+    refuse_overwriting(out, force)
+    if page:
+        refuse_overwriting(page_path, force)
+    own = {"epsilon": epsilon, "delta": delta, "schema": public, "n_rows_hint": rows_hint, "n_jobs": jobs}
+    estimator = make_estimator(learner, settings or [], random_state=public_seed, **own)
+    estimator.plan()  # a parameter out of range is told before the data is read
+    with working("reading"):
+        frame, name = read_labelled(data, public, target)
+    with working("training"):
+        estimator.fit(frame.drop(columns=name), frame[name])
+    with working("writing"):
+        estimator.save(out)
+        if page:
+            from privet.report import write_report
+
+            write_report(estimator, page_path)
+    ledger = estimator.privacy_
+    if as_json:
+        print_json(
+            {
+                "learner": type(estimator).__name__,
+                "model": str(out),
+                "report": str(page_path) if page else None,
+                "epsilon": ledger.epsilon,
+                "delta": ledger.delta,
+                "privacy": ledger.to_dict(),
+            }
+        )
+        return
+    say(ledger.table())
+    say()
+    say(f"model:  {out}")
+    if page:
+        say(f"report: {page_path}")

@@ -1,0 +1,144 @@
+"""From a privacy guarantee to what a poisoner can do to the law of the trained model.
+
+A private learner trained on poisoned data has nearly the law that it has on clean data: that is what differential
+privacy says, with the poisoner's records in the place of the person's. This file counts the steps between the two data
+sets; `privet.robustness.certificates` turns the number into bounds on accuracy.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+from privet.errors import ParameterError
+from privet.ledger import Ledger
+from privet.parameters import check_choice, check_whole, exact
+
+if TYPE_CHECKING:
+    from typing import Self
+
+Change = Literal["added_or_removed", "modified", "relabelled"]
+CHANGES: tuple[Change, ...] = ("added_or_removed", "modified", "relabelled")
+
+# (relation of the guarantee, what the poisoner does to a record) -> steps between neighbours; what is absent is not
+# covered: a guarantee for replaced records takes their number as public and says nothing about another number.
+_STEPS = {
+    ("add_remove", "added_or_removed"): 1,
+    ("add_remove", "modified"): 2,
+    ("add_remove", "relabelled"): 2,
+    ("replace", "modified"): 1,
+    ("replace", "relabelled"): 1,
+    ("label", "relabelled"): 1,
+}
+_RELATIONS = ("add_remove", "replace", "label")
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """How far poisoning can move the law P of the trained model to Q.
+
+    For every set S of models ``Q(S) <= e^log_ratio P(S) + delta``, and the same with P and Q exchanged.
+    """
+
+    log_ratio: float
+    delta: float = 0.0
+
+    @property
+    def ratio(self) -> float:
+        """e^log_ratio; infinite where that is beyond a double."""
+        return math.exp(self.log_ratio) if self.log_ratio < 700 else math.inf
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A proven (epsilon, delta) and the relation that it holds for.
+
+    Parameters
+    ----------
+    epsilon, delta : Fraction
+        The guarantee; see `stated` for one given as floats.
+    neighbours : {"add_remove", "replace", "label"}
+        What neighbours are.
+    unit : str
+        What is added, removed or changed between neighbours: a record, or a person with all records of theirs.
+    """
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    neighbours: str = "add_remove"
+    unit: str = "record"
+
+    @classmethod
+    def stated(cls, epsilon: float, delta: float = 0.0, neighbours: str = "add_remove") -> Self:
+        """Take a guarantee that someone else vouches for.
+
+        Examples
+        --------
+        >>> Guarantee.stated(0.1).under(30).log_ratio
+        3.0
+        """
+        e, d = exact(epsilon, "epsilon"), exact(delta, "delta")
+        if e < 0 or not 0 <= d < 1:
+            raise ParameterError(f"need epsilon >= 0 and 0 <= delta < 1, got epsilon={epsilon}, delta={delta}")
+        check_choice("neighbours", neighbours, _RELATIONS)
+        return cls(e, d, neighbours)
+
+    @classmethod
+    def of(cls, model: Any) -> Self:
+        """Return the proven guarantee of a fitted privet model or of a ledger, or say why there is none."""
+        ledger = model if isinstance(model, Ledger) else getattr(model, "privacy_", None)
+        if not isinstance(ledger, Ledger):
+            raise ParameterError(
+                f"{type(model).__name__} carries no ledger: fit a privet model, or pass "
+                "guarantee=Guarantee.stated(epsilon, delta, neighbours) for a learner that you vouch for"
+            )
+        if not ledger.proven:
+            raise ParameterError(f"nothing is certified, since no privacy is proven: {'; '.join(ledger.why)}")
+        unit = "record" if ledger.terms.max_rows == 1 else f"unit of up to {ledger.terms.max_rows} records"
+        return cls(exact(ledger.epsilon, "epsilon"), exact(ledger.delta, "delta"), ledger.terms.neighbours, unit)
+
+    def steps(self, change: Change) -> int:
+        """Return how many neighbours apart a data set is when one unit was changed in this way."""
+        check_choice("change", change, CHANGES)
+        if (self.neighbours, change) not in _STEPS:
+            covered = [known for known in CHANGES if (self.neighbours, known) in _STEPS]
+            raise ParameterError(
+                f"a guarantee for neighbours={self.neighbours!r} says nothing about a {self.unit} that is "
+                f"{change.replace('_', ' ')}; it covers {', '.join(covered)}"
+            )
+        return _STEPS[self.neighbours, change]
+
+    def under(self, n_poisoned: int, change: Change = "added_or_removed", *, group: int = 1) -> Closeness:
+        """Return how close clean and poisoned training are.
+
+        Parameters
+        ----------
+        n_poisoned : int
+            How many poisoners there are.
+        change : {"added_or_removed", "modified", "relabelled"}
+            What they do. Under add/remove a modified or relabelled record is one removed and one added: two steps.
+        group : int, default=1
+            How many units each of them controls.
+
+        Notes
+        -----
+        Group privacy: k steps of an (epsilon, delta) guarantee are worth k epsilon and
+        delta (e^{k epsilon} - 1) / (e^epsilon - 1).
+        """
+        steps = (
+            check_whole("n_poisoned", n_poisoned, 0, 2**53) * check_whole("group", group, 1, 2**53) * self.steps(change)
+        )
+        log_ratio = float(steps * self.epsilon)
+        if self.delta == 0 or steps == 0:
+            return Closeness(log_ratio)
+        if log_ratio > 700:
+            return Closeness(log_ratio, 1.0)
+        epsilon = float(self.epsilon)
+        factor = math.expm1(log_ratio) / math.expm1(epsilon) if epsilon else float(steps)
+        return Closeness(log_ratio, min(1.0, float(self.delta) * factor))
+
+    def __str__(self) -> str:
+        delta = f", delta = {float(self.delta):g}" if self.delta else ""
+        return f"epsilon = {float(self.epsilon):g}{delta} for one {self.unit} ({self.neighbours})"
