@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 14
 
-demo: .venv/dev.stamp ## fit a private forest on Adult; print its accuracy and what it spent
+demo: .venv/dev.stamp ## train on Adult; print accuracies and what was spent; write model and report page to demo/
 	$(BIN)/python examples/adult_demo.py
 
 test: lint ## check style, types and import contracts, then run all tests

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Mapping
 from math import prod
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import privet
@@ -86,7 +87,7 @@ def load(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Any:
     try:
         return _estimator(_read(path, max_bytes))
     except PrivetError as error:
-        raise ModelFileError(f"{path}: {error}") from error
+        raise ModelFileError(f"{path}: {shorten(str(error), 500, placeholder=' ...')}") from error
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         raise ModelFileError(f"{path}: not a valid model file ({type(error).__name__}); save it again") from error
 

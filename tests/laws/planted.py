@@ -274,5 +274,3 @@ class UnsupportedStrategy(Planted):
         total = counts.sum(keepdims=True)
         noise = release.noisy(total, plan["all"]) - total
         return counts + noise / 2
-
-

@@ -16,7 +16,6 @@ from tests.laws.planted import TINY
 pytestmark = pytest.mark.law
 
 
-
 def loss(learner, epsilon=1.0, records=3, neighbours="add_remove", delta=0):
     schema = Schema(TINY.features, TINY.target, neighbours=neighbours)
     return exact_audit(Subject(learner, schema, Allowance.of(epsilon, delta)), records).loss

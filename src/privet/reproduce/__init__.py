@@ -11,7 +11,13 @@ from privet.reproduce.entry import Cell, Entry, Outcome
 
 __all__ = ["MODULES", "Cell", "Entry", "Outcome", "entries", "find"]
 
-MODULES: tuple[str, ...] = ()
+MODULES: tuple[str, ...] = (
+    "privet.reproduce.bojarski",
+    "privet.reproduce.tajima",
+    "privet.reproduce.fletcher",
+    "privet.reproduce.vos",
+    "privet.reproduce.vos_robustness",
+)
 
 
 def entries() -> dict[str, Entry]:

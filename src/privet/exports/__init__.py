@@ -1,0 +1,14 @@
+"""Models in other tools' formats: ONNX, SHAP's tree explainer, scikit-learn's tree plots.
+
+Each export is checked in the tests to give the same probabilities as the model itself; what cannot be said faithfully
+in a format is refused.
+"""
+
+from __future__ import annotations
+
+from privet.exports.onnx_file import onnx_inputs, to_onnx
+from privet.exports.scikit import ReleasedTree, to_sklearn_tree
+from privet.exports.shap_trees import to_shap
+from privet.exports.thresholds import codes_of
+
+__all__ = ["ReleasedTree", "codes_of", "onnx_inputs", "to_onnx", "to_shap", "to_sklearn_tree"]

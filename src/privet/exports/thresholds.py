@@ -1,0 +1,160 @@
+"""Trees of thresholds on codes, which is all that many tools know.
+
+A node that sends a set of codes to one side, or each code to a child of its own, becomes a few thresholds; where a
+child is needed twice it is copied. Copies multiply down a tree, so large random trees over many categories are refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.errors import ParameterError
+from privet.exports.explicit import as_explicit, forest_of, leaf_votes
+from privet.models.forest import Forest
+from privet.structure import ExplicitTrees
+
+MOST_NODES = 1 << 20
+
+
+@dataclass
+class ThresholdTree:
+    """A binary tree in flat arrays: a code of at most ``threshold`` goes left. Leaves have feature and children -1.
+
+    Attributes
+    ----------
+    feature, left, right : list of int
+        What a node asks about, and where it leads.
+    threshold : list of float
+        Halfway between two codes.
+    volume : list of float
+        The share of the public domain, all codes alike, that comes to the node.
+    leaf : list of int
+        The id of a leaf in the forest, -1 for other nodes.
+    """
+
+    feature: list[int] = field(default_factory=list)
+    threshold: list[float] = field(default_factory=list)
+    left: list[int] = field(default_factory=list)
+    right: list[int] = field(default_factory=list)
+    volume: list[float] = field(default_factory=list)
+    leaf: list[int] = field(default_factory=list)
+
+    def add(self, volume: float, leaf: int = -1) -> int:
+        """Add a leaf, or a node whose split is set later; return its number."""
+        for column, value in ((self.feature, -1), (self.threshold, 0.0), (self.left, -1), (self.right, -1)):
+            column.append(value)  # type: ignore[arg-type]  # each list gets what it holds
+        self.volume.append(volume)
+        self.leaf.append(leaf)
+        return len(self.leaf) - 1
+
+
+def threshold_trees(forest: Forest) -> list[ThresholdTree]:
+    """Return a forest's trees with thresholds only.
+
+    Raises
+    ------
+    ParameterError
+        If there would be more than about a million nodes.
+    """
+    trees = as_explicit(forest.structure)
+    writer = _Writer(trees)
+    return [writer.write(int(root)) for root in trees.tree_offsets[:-1]]
+
+
+def average_votes(forest: Forest) -> NDArray[np.float64]:
+    """Return what each leaf adds to the probabilities, so that these are a plain sum over trees.
+
+    Raises
+    ------
+    ParameterError
+        If a leaf abstains in a forest of several trees: votes are then divided by a number that differs by record.
+    """
+    votes, n_trees = leaf_votes(forest), forest.structure.n_trees
+    silent = votes.sum(axis=1) == 0
+    if silent.any() and n_trees > 1:
+        raise ParameterError("some leaves abstain, so the probabilities are no sum over trees; export to ONNX instead")
+    votes[silent] = 1 / votes.shape[1]
+    return votes / n_trees
+
+
+def codes_of(estimator: Any, frame: Any) -> NDArray[np.float64]:
+    """Return a frame as the matrix of codes that exported trees take: a row for each record, a column for each "
+    "feature."""
+    forest = forest_of(estimator)
+    return np.ascontiguousarray(forest.encoding.encode(frame).T, dtype=np.float64)
+
+
+class _Writer:
+    """Writes trees of thresholds, and counts their nodes."""
+
+    def __init__(self, trees: ExplicitTrees) -> None:
+        self._trees = trees
+        self._room = MOST_NODES
+
+    def write(self, root: int) -> ThresholdTree:
+        tree = ThresholdTree()
+        whole = [np.arange(int(n)) for n in self._trees.domains.n_codes]
+        self._node(tree, root, whole, 1.0)
+        return tree
+
+    def _add(self, tree: ThresholdTree, volume: float, leaf: int = -1) -> int:
+        self._room -= 1
+        if self._room < 0:
+            raise ParameterError(
+                f"with thresholds only the forest has more than {MOST_NODES:,} nodes; use fewer or shallower trees, or "
+                "export to ONNX"
+            )
+        return tree.add(volume, leaf)
+
+    def _node(self, tree: ThresholdTree, node: int, reach: list[NDArray[np.int64]], volume: float) -> int:
+        """Write a node; `reach` are the codes of each feature that can come to it."""
+        feature = int(self._trees.splits.feature[node])
+        if feature < 0:
+            return self._add(tree, volume, int(self._trees.leaf[node]))
+        codes = reach[feature]
+        children = self._children(node, feature, codes)
+        starts = [0, *(np.flatnonzero(np.diff(children)) + 1).tolist(), len(codes)]
+        runs = [(codes[a:b], int(children[a])) for a, b in pairwise(starts)]
+        return self._search(tree, feature, runs, reach, volume)
+
+    def _search(
+        self,
+        tree: ThresholdTree,
+        feature: int,
+        runs: list[tuple[NDArray[np.int64], int]],
+        reach: list[NDArray[np.int64]],
+        volume: float,
+    ) -> int:
+        """Tell runs of codes apart by thresholds, halving their number each time."""
+        if len(runs) == 1:
+            codes, child = runs[0]
+            return self._node(tree, child, [*reach[:feature], codes, *reach[feature + 1 :]], volume)
+        middle = len(runs) // 2
+        here = self._add(tree, volume)
+        tree.feature[here] = feature
+        tree.threshold[here] = float(runs[middle][0][0]) - 0.5
+        sizes = [sum(len(codes) for codes, _ in part) for part in (runs[:middle], runs[middle:])]
+        share = sizes[0] / sum(sizes)
+        tree.left[here] = self._search(tree, feature, runs[:middle], reach, volume * share)
+        tree.right[here] = self._search(tree, feature, runs[middle:], reach, volume * (1 - share))
+        return here
+
+    def _children(self, node: int, feature: int, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the child that each code leads to."""
+        splits, first = self._trees.splits, np.int64(self._trees.first_child[node])
+        if self._trees.n_children[node] > 2:
+            return first + codes
+        if splits.set_index[node] >= 0:
+            words = splits.sets[splits.set_index[node]]
+            second = (words[codes // 64] >> (codes % 64).astype(np.uint64) & np.uint64(1)).astype(np.int64)
+        else:
+            second = (codes > int(splits.cut[node])).astype(np.int64)
+            if splits.missing_first[node]:
+                second[codes == self._trees.domains.missing[feature]] = 0
+        children: NDArray[np.int64] = first + second
+        return children

@@ -1,0 +1,21 @@
+"""One self-contained HTML page per model, for those who must sign."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from privet.report.page import render
+
+if TYPE_CHECKING:
+    from privet.audit.report import AuditReport
+    from privet.report.evaluation import Evaluation
+
+__all__ = ["render", "write_report"]
+
+
+def write_report(
+    estimator: Any, path: str | Path, *, evaluation: Evaluation | None = None, audit: AuditReport | None = None
+) -> None:
+    """Write the page of a fitted estimator; see `render`."""
+    Path(path).write_text(render(estimator, evaluation=evaluation, audit=audit), encoding="utf-8", newline="\n")

@@ -1,0 +1,78 @@
+"""HTML and SVG by construction: text is escaped wherever it comes from, and only tags are not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+VOID = frozenset({"meta", "br", "hr", "line", "rect", "circle", "path", "polyline"})
+
+
+class Markup(str):
+    """Text that is markup already; nothing else may pass unescaped."""
+
+
+Content = str | Markup | None
+
+
+def tag(name: str, /, *children: Content, **attributes: object) -> Markup:
+    """Return an element. ``class_`` and ``for_`` lose their underscore, inner ones become hyphens; None is left out.
+
+    Examples
+    --------
+    >>> tag("p", "1 < 2", class_="note", aria_label='"a"')
+    '<p class="note" aria-label="&quot;a&quot;">1 &lt; 2</p>'
+    """
+    shown = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(str(value), quote=True)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    if name in VOID:
+        return Markup(f"<{name}{shown}/>")
+    return Markup(f"<{name}{shown}>{join(*children)}</{name}>")
+
+
+def join(*children: Content) -> Markup:
+    """Put children side by side, escaping those that are plain text."""
+    parts = [child if isinstance(child, Markup) else escape(child) for child in children if child is not None]
+    return Markup("".join(parts))
+
+
+def table(
+    caption: str, header: Sequence[str], rows: Sequence[Sequence[Content]], *, numbers: frozenset[int] = frozenset()
+) -> Markup:
+    """Return a table that scrolls sideways on narrow screens, by touch or keyboard; `numbers` are aligned right."""
+    head = tag(
+        "tr",
+        *(tag("th", name, scope="col", class_="number" if i in numbers else None) for i, name in enumerate(header)),
+    )
+    body = [
+        tag(
+            "tr",
+            tag("th", row[0], scope="row"),
+            *(tag("td", cell, class_="number" if i in numbers else None) for i, cell in enumerate(row[1:], 1)),
+        )
+        for row in rows
+    ]
+    whole = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body))
+    return tag("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
+
+
+def figure(picture: Markup, caption: str) -> Markup:
+    """Return a picture with its caption."""
+    return tag(
+        "figure",
+        tag("div", picture, class_="scroll", tabindex="0", role="region", aria_label=caption),
+        tag("figcaption", caption),
+    )
+
+
+def bullets(*items: Content) -> Markup:
+    """Return a list."""
+    return tag("ul", *(tag("li", item) for item in items))
+
+
+def paragraph(*children: Content, **attributes: object) -> Markup:
+    """Return a paragraph."""
+    return tag("p", *children, **attributes)

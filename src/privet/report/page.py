@@ -1,0 +1,95 @@
+"""The page: one HTML file about one model, without script, that needs nothing from the network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import Any
+
+import privet
+from privet.audit.report import AuditReport
+from privet.errors import ParameterError
+from privet.ledger_text import guarantee_in_words
+from privet.model_files import file_content
+from privet.report import evidence_sections, sections
+from privet.report.evaluation import Evaluation
+from privet.report.markup import Markup, join, paragraph, tag
+from privet.report.style import STYLE
+
+
+def render(estimator: Any, *, evaluation: Evaluation | None = None, audit: AuditReport | None = None) -> str:
+    """Return the page of a fitted estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted one of privet.
+    evaluation : Evaluation, optional
+        Figures on public records, of this very model.
+    audit : AuditReport, optional
+        What an audit found.
+
+    Notes
+    -----
+    *Privacy.* The page is made from the model file's content, made-up inputs, and what is passed in: it may be
+    published with the model. There is no date on it, no duration, and no number of records.
+    """
+    content = file_content(estimator)
+    ledger, schema = estimator.privacy_, estimator.schema_
+    if evaluation is not None:
+        _refuse_unfit(evaluation, content["digest"])
+    parts = [
+        ("learned", "What was learned", sections.learned(estimator.model_)),
+        ("guarantee", "What is guaranteed", sections.guarantee(ledger)),
+        ("budget", "Where the budget went", sections.budget(ledger)),
+        ("schema", "What is public", sections.public_schema(schema)),
+        ("accuracy", "How accurate it is", evidence_sections.accuracy(evaluation)),
+        ("poisoning", "What planted records can do", evidence_sections.poisoning(ledger)),
+        ("audit", "What an audit found", evidence_sections.audited(audit, ledger)),
+        ("verify", "How to verify this page", evidence_sections.verify(content)),
+        ("limits", "What is not protected", evidence_sections.limits()),
+    ]
+    name = content["estimator"]
+    badge = tag("span", "Proven" if ledger.proven else "No guarantee", class_="badge" if ledger.proven else "badge no")
+    links = [tag("li", tag("a", title, href=f"#{key}")) for key, title, _ in parts]
+    body = join(
+        tag("a", "Skip to the report", href="#report", class_="skip"),
+        tag(
+            "header",
+            tag("h1", f"Privacy report: {name}"),
+            paragraph(badge, " ", guarantee_in_words(ledger), class_="lead"),
+            tag("nav", tag("ol", *links), aria_label="Sections"),
+        ),
+        tag("main", *(_section(*part) for part in parts), id="report"),
+        tag("footer", paragraph(f"Made by privet {privet.__version__} from the model alone.", class_="muted")),
+    )
+    return "<!DOCTYPE html>\n" + tag("html", _head(name), tag("body", body), lang="en") + "\n"
+
+
+def _section(key: str, title: str, content: Markup) -> Markup:
+    return tag("section", tag("h2", title, id=f"{key}-title"), content, id=key, aria_labelledby=f"{key}-title")
+
+
+def _head(name: str) -> Markup:
+    # The style is allowed by its hash and nothing else is allowed at all: a name in a schema cannot become a script.
+    digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("title", f"Privacy report: {name}"),
+        tag("style", Markup(STYLE)),
+    )
+
+
+def _refuse_unfit(evaluation: Evaluation, digest: str) -> None:
+    if evaluation.model_digest != digest:
+        raise ParameterError("the evaluation is of another model; measure this one with `privet evaluate`")
+    if not evaluation.public:
+        raise ParameterError(
+            "the evaluation is on private records, so it would be a disclosure on this page; measure on public records "
+            "with `privet evaluate --public`"
+        )

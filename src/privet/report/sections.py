@@ -1,0 +1,257 @@
+"""The sections of the page: what was learned, what is guaranteed, where the budget went, what is public."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from privet.certificates import noise_status
+from privet.encoding import Encoding
+from privet.errors import ParameterError
+from privet.events import Event, readable
+from privet.ledger import Ledger
+from privet.ledger_text import guarantee_in_words
+from privet.models.forest import Forest
+from privet.report.charts import LINES, Line, bars, lines
+from privet.report.insight import code_label, importances, plain, shape
+from privet.report.markup import Markup, bullets, figure, join, paragraph, table, tag
+from privet.report.trees import LIST_DEPTH, PICTURE_DEPTH, read_tree, tree_list, tree_picture
+from privet.report.words import PRIORS, Meaning, hidden, strength
+from privet.schema import Categorical, Domain, Schema
+
+SHAPES = 6
+BARS = 12
+
+
+def learned(model: Any) -> Markup:
+    """What the model learned: a tree, importances, shapes."""
+    try:
+        moved = importances(model)
+    except ParameterError:
+        return paragraph("This model answers for the points of one public batch only; there is no rule to be shown.")
+    order = [int(i) for i in np.argsort(-moved, kind="stable")]
+    names = [model.encoding.columns[i].name for i in order]
+    acting = [(name, float(moved[i]), f"{moved[i]:.1%}") for name, i in zip(names, order, strict=True) if moved[i] > 0]
+    idle = [name for name, i in zip(names, order, strict=True) if moved[i] == 0]
+    chart = bars("Importance of the features", acting[:BARS])
+    shapes = [_shape(model, feature) for feature in order[:SHAPES] if moved[feature] > 0]
+    return join(
+        paragraph(
+            "Everything here is read off the released model, by asking it about made-up inputs: every feature drawn "
+            "uniformly from its public range or list. No record was looked at, so nothing here costs privacy, and "
+            "nothing here says how frequent a value is."
+        ),
+        *_tree(model),
+        tag("h3", "Which features matter"),
+        figure(chart, "How much of the vote moves, on average, when one feature alone is drawn anew.")
+        if acting
+        else None,
+        paragraph(f"Without influence: {', '.join(idle)}.", class_="note") if idle else None,
+        tag("h3", "How the most important features act"),
+        tag("div", *shapes, class_="small"),
+    )
+
+
+def _tree(model: Any) -> list[Markup]:
+    if not isinstance(model, Forest):
+        return []
+    n_trees = model.structure.n_trees
+    which = "The tree" if n_trees == 1 else f"The first of {n_trees} trees"
+    try:
+        picture = tree_picture(f"{which}, upper levels", read_tree(model, 0, PICTURE_DEPTH))
+        listed = tree_list(read_tree(model, 0, LIST_DEPTH))
+    except ParameterError:  # random trees that are too large to be written down
+        return []
+    details = tag("details", tag("summary", f"{which} as a list"), tag("div", listed, class_="tree"))
+    caption = (
+        f"{which}: its {PICTURE_DEPTH} upper levels. A percentage is the leaf's share for the class that it names."
+    )
+    return [tag("h3", which), figure(picture, caption), details]
+
+
+def _shape(model: Any, feature: int) -> Markup:
+    drawn = shape(model, feature)
+    encoding: Encoding = model.encoding
+    classes: Any = getattr(encoding.target, "classes", ())
+    # One line says all about two classes.
+    shown = [len(classes) - 1] if len(classes) == 2 else list(range(min(len(classes), LINES)))
+    x = np.arange(len(drawn.codes)) / max(1, len(drawn.codes) - 1)
+    column = encoding.columns[feature]
+    places = sorted({0, len(drawn.codes) - 1} | ({len(drawn.codes) // 2} if column.ordered else set()))
+    ticks = [(float(x[i]), _tick(encoding, feature, int(drawn.codes[i]))) for i in places]
+    series = [Line(str(classes[k]), drawn.votes[:, k].tolist()) for k in shown]
+    what = f"for {classes[shown[0]]}" if len(shown) == 1 else "for each class"
+    picture = lines(
+        f"{column.name}: share of the vote {what}",
+        series,
+        ticks,
+        x=x.tolist(),
+        joined=column.ordered,
+        x_title=column.name,
+        y_title="Share of the vote",
+    )
+    rows = [
+        [code_label(encoding, feature, int(code)), *(f"{votes[k]:.1%}" for k in shown)]
+        for code, votes in zip(drawn.codes, drawn.votes, strict=True)
+    ]
+    numbers = table(
+        f"{column.name}: share of the vote",
+        [column.name, *(str(classes[k]) for k in shown)],
+        rows,
+        numbers=frozenset(range(1, LINES + 1)),
+    )
+    return tag(
+        "div",
+        figure(picture, f"{column.name}: average share of the vote {what}"),
+        tag("details", tag("summary", "numbers"), numbers),
+    )
+
+
+def _tick(encoding: Encoding, feature: int, code: int) -> str:
+    column = encoding.columns[feature]
+    if column.ordered and column.cuts and code < column.n_values:
+        return plain(column.cuts[min(code, len(column.cuts) - 1)], 4)
+    label = code_label(encoding, feature, code)
+    return label if len(label) <= 12 else label[:11] + "…"
+
+
+def guarantee(ledger: Ledger) -> Markup:
+    """What an attacker can and cannot learn."""
+    if not ledger.proven:
+        return join(
+            paragraph(tag("span", "No guarantee", class_="badge no")),
+            paragraph("Nothing is proven about this model. Treat it like the records themselves. The reasons:"),
+            bullets(*ledger.why),
+        )
+    meaning = Meaning.of(ledger)
+    delta = (
+        f" All of this may fail with a probability of up to {ledger.delta:g}, which must be far below one in the "
+        "number of people."
+        if ledger.delta
+        else ""
+    )
+    rows: list[list[Any]] = []
+    for prior in PRIORS:
+        low, high = meaning.posterior(prior)
+        rows.append([f"{prior:.0%}", f"{_share(low)} to {_share(high)}"])
+    return join(
+        paragraph(tag("span", "Proven", class_="badge"), " ", tag("strong", guarantee_in_words(ledger))),
+        paragraph(
+            f"Hidden is {hidden(ledger)}. Whoever sees the model, its file and this page, with any computing power and "
+            f"any other knowledge, can change their odds about that by a factor of at most {meaning.odds_factor:.3g}, "
+            f"up or down.{delta} With epsilon = {ledger.epsilon:g} this is {strength(ledger.epsilon)}."
+        ),
+        table("What an attacker believes before and after", ["before", "after, at the most"], rows),
+        _contents(ledger, meaning),
+        paragraph(
+            "An attacker who must guess between two equally likely cases, and who knows everything else, is right with "
+            f"a probability of at most {_share(meaning.guessing_accuracy)} instead of 50%: a membership advantage of "
+            f"at most {_share(meaning.membership_advantage)} (0% is blind guessing, 100% is certainty)."
+        ),
+        paragraph(
+            "What is not hidden: facts about many people. If the model says that long schooling goes with a high "
+            "income, it says so about everyone with long schooling, whether or not they were in the data."
+        ),
+    )
+
+
+def _contents(ledger: Ledger, meaning: Meaning) -> Markup | None:
+    """Say what follows for the content of a record, where the guarantee is about its presence."""
+    if ledger.terms.neighbours != "add_remove":
+        return None
+    twice = Meaning(2 * meaning.epsilon, 0.0).odds_factor
+    return paragraph(
+        "This is about being in the data. What somebody's records say, given that they are in it, is two such steps "
+        "away (one version removed, another added): odds about that can change by a factor of at most "
+        f"{twice:.3g}."
+    )
+
+
+def _share(value: float) -> str:
+    """Round a probability to where it still says something; never to an absolute."""
+    text = f"{100 * value:.3g}"
+    return f"{text}%" if 0.00005 < value < 0.9995 else ("under 0.01%" if value < 0.5 else "over 99.9%")
+
+
+def budget(ledger: Ledger) -> Markup:
+    """Where the budget went."""
+    events = _grouped(ledger)
+    pure = ledger.allowance is None or ledger.allowance.rho is None
+    measure = "epsilon" if pure else "rho (zero-concentrated privacy)"
+
+    def cost(event: Event) -> float:
+        return readable(event.cost.epsilon if pure else event.cost.rho)
+
+    shown = [(event.name, cost(event), f"{cost(event):.4g}") for event, _ in events]
+    finite = [item for item in shown if math.isfinite(item[1])]
+    rows = [
+        [
+            event.name,
+            str(event.mechanism),
+            "none" if not event.parameter else f"{float(event.parameter):.6g}",
+            plain(float(event.sensitivity), 9),
+            "no bound" if not math.isfinite(cost(event)) else f"{cost(event):.6g}",
+            event.sees + (f" ({number} times, on disjoint records)" if number > 1 else ""),
+        ]
+        for event, number in events
+    ]
+    caption = f"What was released, by which mechanism, at which cost in {measure}"
+    header = ["released", "mechanism", "noise parameter", "sensitivity", "cost", "looks at"]
+    return join(
+        paragraph("Total: ", tag("strong", guarantee_in_words(ledger)), "."),
+        figure(bars(f"Cost in {measure}", finite[:BARS]), f"Cost of each release in {measure}.") if finite else None,
+        table(caption, header, rows, numbers=frozenset({2, 3, 4})),
+        paragraph(
+            "Releases that look at the same records add up; of releases that look at disjoint records the largest "
+            "counts. The noise parameter is the scale of Laplace noise, the variance of Gaussian noise, or the rate "
+            "of a selection; the sensitivity is what one added or removed record can change. Noise source: "
+            f"{noise_status(ledger)}.",
+            class_="note",
+        ),
+    )
+
+
+def _grouped(ledger: Ledger) -> list[tuple[Event, int]]:
+    """Put equal events together: a forest on disjoint records has one for each tree."""
+    counted: dict[Event, int] = {}
+    for event in ledger.events:
+        counted[event] = counted.get(event, 0) + 1
+    return list(counted.items())
+
+
+def public_schema(schema: Schema) -> Markup:
+    """What is taken for public."""
+    rows = [[name, *_domain(domain)] for name, domain in schema.features.items()]
+    rows.append(["(to predict)", *_domain(schema.target)])
+    warning = (
+        paragraph(tag("span", "Read off the data", class_="badge no"), f" {schema.inferred}: nothing is guaranteed.")
+        if schema.inferred
+        else None
+    )
+    unit = "one record" if schema.unit is None else f"{schema.unit.column}, up to {schema.unit.max_rows} rows each"
+    return join(
+        paragraph(
+            "Bounds and categories below are taken for public knowledge: whoever wrote the schema vouches that they "
+            "were not looked up in the records. Values outside are clipped or mapped, one record at a time."
+        ),
+        warning,
+        table("Features and what they can be", ["name", "kind", "public domain", "missing"], rows),
+        tag(
+            "dl",
+            *(tag("dt", "neighbours"), tag("dd", schema.neighbours)),
+            *(tag("dt", "unit of privacy"), tag("dd", unit)),
+            *(tag("dt", "digest"), tag("dd", tag("code", schema.digest()))),
+        ),
+    )
+
+
+def _domain(domain: Domain) -> list[Any]:
+    missing = "has its own code" if domain.missing else "not expected"
+    if isinstance(domain, Categorical):
+        names = [str(category) for category in domain.categories]
+        text = ", ".join(names[:8]) + (f", … ({len(names)} in all)" if len(names) > 8 else "")
+        return ["categorical", text + (", or other" if domain.other else ""), missing]
+    grid = f", own cut points ({len(domain.edges)})" if domain.edges else (", log grid" if domain.grid == "log" else "")
+    return ["numeric", f"{plain(domain.low)} to {plain(domain.high)}{grid}", missing]

@@ -1,0 +1,89 @@
+"""What a guarantee means to the people in the data, in numbers and plain words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, expm1, inf
+
+from privet.ledger import Ledger
+
+PRIORS = (0.01, 0.1, 0.5, 0.9)
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What an attacker gains at the most who knows everything but one person's part.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The guarantee; epsilon is infinite if there is none.
+    """
+
+    epsilon: float
+    delta: float
+
+    @classmethod
+    def of(cls, ledger: Ledger) -> Meaning:
+        """Read it off a ledger."""
+        return cls(ledger.epsilon, ledger.delta)
+
+    @property
+    def odds_factor(self) -> float:
+        """By how much an attacker's odds for or against one person's presence can change, up or down."""
+        return exp(self.epsilon) if self.epsilon < 700 else inf
+
+    def posterior(self, prior: float) -> tuple[float, float]:
+        """Return the least and the greatest probability that an attacker with this prior can end up with.
+
+        Examples
+        --------
+        >>> [round(p, 3) for p in Meaning(1.0, 0.0).posterior(0.5)]
+        [0.269, 0.731]
+        """
+        odds = prior / (1 - prior)
+        least, most = odds / self.odds_factor, odds * self.odds_factor
+        return least / (1 + least), 1.0 if most == inf else most / (1 + most)
+
+    @property
+    def membership_advantage(self) -> float:
+        """The greatest difference between an attacker's rates of true and of false alarms, over all attacks.
+
+        (e^epsilon - 1 + 2 delta) / (e^epsilon + 1), which no test between two neighbouring data sets can beat.
+
+        Examples
+        --------
+        >>> round(Meaning(1.0, 0.0).membership_advantage, 3)
+        0.462
+        """
+        if self.epsilon > 50:
+            return 1.0
+        return min(1.0, (expm1(self.epsilon) + 2 * self.delta) / (exp(self.epsilon) + 1))
+
+    @property
+    def guessing_accuracy(self) -> float:
+        """How often the best attacker is right who guesses between two equally likely neighbouring data sets."""
+        return (1 + self.membership_advantage) / 2
+
+
+HIDDEN = {
+    "add_remove": "whether {unit} is in the data at all",
+    "replace": "what {unit} says, not how many there are: the number of records counts as known",
+    "label": "the label of {unit} only; all other columns count as known",
+}
+
+
+def hidden(ledger: Ledger) -> str:
+    """Say what the guarantee hides."""
+    rows = ledger.terms.max_rows
+    unit = "a record" if rows == 1 else f"a person with up to {rows} records"
+    return HIDDEN[ledger.terms.neighbours].format(unit=unit)
+
+
+def strength(epsilon: float) -> str:
+    """Put an epsilon on the scale that practitioners use; a rule of thumb, not a law."""
+    if epsilon <= 1:
+        return "a strong guarantee by common practice (up to 1)"
+    if epsilon <= 10:
+        return "a moderate guarantee by common practice (above 1, up to 10): it still bounds every attack, but loosely"
+    return "a weak guarantee by common practice (above 10): treat the model as if it told facts about people"

@@ -1,0 +1,144 @@
+"""A real Chromium for tests of the report page, driven over a pipe by its own debugging protocol."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+class Browser:
+    """One page of a headless browser, with everything that it said and asked for."""
+
+    def __init__(self, to_browser: int, from_browser: int) -> None:
+        self._out, self._in = os.fdopen(to_browser, "wb", buffering=0), os.fdopen(from_browser, "rb", buffering=0)
+        self._buffer, self._number, self._session = b"", 0, ""
+        self.events: list[dict[str, Any]] = []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """Send a command and return its result; events that come meanwhile are kept."""
+        self._number += 1
+        message: dict[str, Any] = {"id": self._number, "method": method, "params": params}
+        if self._session:
+            message["sessionId"] = self._session
+        self._out.write(json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._next()
+            if answer.get("id") == self._number:
+                assert "error" not in answer, answer["error"]
+                result: dict[str, Any] = answer["result"]
+                return result
+            self.events.append(answer)
+
+    def open(self, path: Path) -> None:
+        """Load a file and wait until it is there."""
+        self.events.clear()
+        self.call("Page.navigate", url=path.resolve().as_uri())
+        while not any(event["method"] == "Page.loadEventFired" for event in self.events):
+            self.events.append(self._next())
+
+    def evaluate(self, script: str) -> Any:
+        """Return the value of a JavaScript expression."""
+        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
+
+    def colour_scheme(self, scheme: str) -> None:
+        """Show the page as a reader with this preference sees it."""
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def press_tab(self) -> None:
+        """Press the tabulator key."""
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
+
+    def screenshot(self, path: Path, width: int = 1100, height: int | None = None) -> None:
+        """Write a picture of the page, all of it unless a height is given."""
+        size = {"deviceScaleFactor": 1, "mobile": False}
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height or 800, **size)
+        content = self.call("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": width, "height": height or content["height"], "scale": 1}
+        picture = self.call("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
+        path.write_bytes(base64.b64decode(picture["data"]))
+
+    def pdf(self) -> bytes:
+        """Return the page as it would be printed."""
+        return base64.b64decode(self.call("Page.printToPDF", preferCSSPageSize=True)["data"])
+
+    def complaints(self) -> list[str]:
+        """Return all errors and warnings of the console since the page was opened."""
+        said = []
+        for event in self.events:
+            entry = event.get("params", {})
+            if event["method"] == "Log.entryAdded" and entry["entry"]["level"] in ("error", "warning"):
+                said.append(entry["entry"]["text"])
+            elif event["method"] in ("Runtime.exceptionThrown", "Runtime.consoleAPICalled"):
+                said.append(json.dumps(entry)[:300])
+        return said
+
+    def requests(self) -> list[str]:
+        """Return all addresses that were asked for since the page was opened."""
+        asked = [event for event in self.events if event["method"] == "Network.requestWillBeSent"]
+        return [event["params"]["request"]["url"] for event in asked]
+
+    def _next(self) -> dict[str, Any]:
+        while b"\0" not in self._buffer:
+            piece = self._in.read(1 << 20)
+            assert piece, "the browser went away"
+            self._buffer += piece
+        message, _, self._buffer = self._buffer.partition(b"\0")
+        decoded: dict[str, Any] = json.loads(message)
+        return decoded
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """Start Chromium, and end it."""
+    assert CHROMIUM is not None
+    in_read, in_write = os.pipe()
+    out_read, out_write = os.pipe()
+
+    def as_three_and_four() -> None:  # where Chromium expects its pipe
+        held = os.dup(in_read), os.dup(out_write)
+        os.dup2(held[0], 3)
+        os.dup2(held[1], 4)
+
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
+        process = subprocess.Popen(
+            [CHROMIUM, *options, "--remote-debugging-pipe", f"--user-data-dir={profile}", "about:blank"],
+            preexec_fn=as_three_and_four,  # nothing else runs in the test's process
+            pass_fds=(3, 4),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(in_read)
+        os.close(out_write)
+        page = Browser(in_write, out_read)
+        try:
+            yield page
+        finally:
+            page._session = ""
+            page._number += 1
+            page._out.write(json.dumps({"id": page._number, "method": "Browser.close"}).encode() + b"\0")
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            page._out.close()
+            page._in.close()

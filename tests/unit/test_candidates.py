@@ -1,0 +1,141 @@
+"""Candidate splits: the list is complete, and scores, children and histograms agree with plain twins."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privet import Categorical, Numeric, Schema
+from privet.kernels.sibling_histogram import SiblingHistogram
+from privet.randomness import public_rng
+from privet.scores import SCORES
+from privet.structure import Candidates, Domains, GreedyGrowth, Subset, Threshold
+from privet.tables import Block, MemoryTable
+
+SCHEMA = Schema(
+    {
+        "x": Numeric(0, 1, bins=5),
+        "m": Numeric(0, 1, bins=4, missing=True),
+        "c": Categorical(list("abcd"), other=True),
+        "many": Categorical(list(range(14))),
+        "one": Categorical(["only"]),
+    },
+    classes=[0, 1, 2],
+)
+ENCODING = SCHEMA.encoding()
+DOMAINS = Domains.of(ENCODING)
+
+
+CANDIDATES = Candidates.all_of(DOMAINS, public_rng(1))
+
+
+def goes_second(split, code):
+    """Return whether a code goes to the second child, as the structure's own words have it."""
+    if isinstance(split, Subset):
+        return code in split.codes
+    if code == DOMAINS.missing[split.feature]:
+        return not split.missing_first
+    return code > split.cut
+
+
+def table(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    codes = np.stack([rng.integers(0, c, n) for c in ENCODING.n_codes]).astype(np.uint8)
+    return codes, ((codes[0] + codes[2] + rng.integers(0, 2, n)) % 3).astype(np.int32)
+
+
+def plain_score(name, split, codes, target):
+    total = Fraction(0)
+    second = np.array([goes_second(split, code) for code in codes[split.feature].tolist()], dtype=bool)
+    for child in (target[~second], target[second]):
+        counts = np.bincount(child, minlength=3).tolist()
+        n = sum(counts)
+        gini = Fraction(0) if n == 0 else n - Fraction(sum(c * c for c in counts), n)
+        errors = n - max(counts)
+        total -= {"errors": Fraction(errors), "gini": gini, "mix": Fraction(errors, 2) + gini / 4}[name]
+    return total
+
+
+def test_every_threshold_and_every_division_of_few_categories_is_listed_once():
+    splits = [CANDIDATES.split(i) for i in range(len(CANDIDATES))]
+    by_feature = {f: [s for s in splits if s.feature == f] for f in range(5)}
+    assert [s.cut for s in by_feature[0]] == [0, 1, 2, 3]
+    assert [(s.cut, s.missing_first) for s in by_feature[1]] == [
+        *[(cut, False) for cut in (0, 1, 2, 3)],
+        *[(cut, True) for cut in (0, 1, 2)],
+    ]
+    divisions = {frozenset(s.codes) for s in by_feature[2]}
+    assert divisions == {frozenset(c) for k in (1, 2, 3, 4) for c in combinations(range(1, 5), k)}
+    assert len(by_feature[2]) == 2**4 - 1
+    assert {(code,) for code in range(14)} <= {tuple(s.codes) for s in by_feature[3]}
+    assert all(2 <= len(s.codes) <= 12 for s in by_feature[3][14:])
+    assert by_feature[4] == []
+
+
+def test_the_number_of_candidates_does_not_depend_on_the_public_seed():
+    assert len({len(Candidates.all_of(DOMAINS, public_rng(seed))) for seed in range(5)}) == 1
+
+
+def test_released_cuts_replace_the_grid():
+    few = Candidates.all_of(DOMAINS, public_rng(1), cuts={0: [2], 1: [1]})
+    splits = [few.split(i) for i in range(4)]
+    assert splits == [Threshold(0, 2), Threshold(1, 1), Threshold(1, 3), Threshold(1, 1, missing_first=True)]
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_scores_are_those_of_the_plain_twin_rounded_down_child_by_child(name):
+    codes, target = table()
+    block = Block(codes, target, np.arange(300, dtype=np.uint64), {"node": np.zeros(300, np.int32)})
+    histogram = SiblingHistogram("node", np.zeros(1, np.int32), 3, tuple(ENCODING.n_codes.tolist()))(block)
+    scores = CANDIDATES.scores(histogram, SCORES[name])[0]
+    for i in range(len(CANDIDATES)):
+        exact = plain_score(name, CANDIDATES.split(i), codes, target) * SCORES[name].steps
+        assert exact - 2 < scores[i] <= exact
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(SCORES)))
+def test_adding_a_record_moves_all_candidates_within_the_range_of_the_score(seed, name):
+    rng = np.random.default_rng(seed)
+    codes, target = table(int(rng.integers(0, 12)), seed)
+    more_codes, more_target = table(1, seed + 1)
+    grown = [np.concatenate([codes, more_codes], axis=1), np.concatenate([target, more_target])]
+    scores = []
+    for c, t in ((codes, target), grown):
+        block = Block(c, t, np.arange(len(t), dtype=np.uint64), {"node": np.zeros(len(t), np.int32)})
+        histogram = SiblingHistogram("node", np.zeros(1, np.int32), 3, tuple(ENCODING.n_codes.tolist()))(block)
+        scores.append(CANDIDATES.scores(histogram, SCORES[name])[0])
+    change = scores[1] - scores[0]
+    assert change.max() <= 0
+    assert change.min() >= -SCORES[name].range
+
+
+@pytest.mark.parametrize("n_trees", [1, 3])
+def test_subtracting_siblings_counts_what_counting_every_node_would(n_trees):
+    codes, target = table(500)
+    tree = np.arange(500, dtype=np.int32) % n_trees
+    private = MemoryTable(ENCODING, codes, target, state={"node": tree} if n_trees > 1 else None)
+    growth = GreedyGrowth(private, CANDIDATES, n_trees)
+    rng = np.random.default_rng(5)
+    for _ in range(3):
+        n_open = growth.scores(SCORES["mix"]).shape[0]
+        growth.split(rng.integers(0, len(CANDIDATES), n_open))
+    counts = growth.leaf_counts
+    trees = growth.finish()
+    leaves = trees.route_assigned(codes, tree.astype(np.int64))
+    expected = np.zeros((trees.n_leaves, 3), np.int64)
+    np.add.at(expected, (leaves, target), 1)
+    np.testing.assert_array_equal(counts, expected)
+
+
+def test_records_without_a_node_or_a_class_are_not_counted():
+    codes, target = table(10)
+    target = target.copy()
+    target[0] = -1
+    node = np.zeros(10, np.int32)
+    node[1], node[2] = -1, 7
+    block = Block(codes, target, np.arange(10, dtype=np.uint64), {"node": node})
+    counted = SiblingHistogram("node", np.zeros(1, np.int32), 3, tuple(ENCODING.n_codes.tolist()))(block)
+    assert counted[:, :5].sum() == 7

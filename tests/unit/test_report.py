@@ -1,0 +1,232 @@
+"""Laws of the report page: complete, self-contained, escaped, silent about records."""
+
+import json
+import re
+from html import unescape
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import privet
+from privet import Categorical, Numeric, RandomDecisionForestClassifier, Schema
+from privet.audit.report import AuditReport, Claim, Finding
+from privet.errors import ParameterError
+from privet.report import render
+from privet.report.evaluation import evaluation_from_dict, measure
+from privet.report.evidence import read_audit, read_evaluation
+from privet.report.insight import importances, shape
+from privet.report.words import Meaning
+from privet.testing import seeded_noise
+
+SECTIONS = ["learned", "guarantee", "budget", "schema", "accuracy", "poisoning", "audit", "verify", "limits"]
+SCHEMA = Schema(
+    {
+        "age": Numeric(0, 100),
+        "income": Numeric(1, 1e6, grid="log", missing=True),
+        "colour": Categorical(["red", "blue"]),
+    },
+    classes=["no", "yes"],
+)
+
+
+def records(n=400):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(0, 100, n), rng.uniform(1, 1e6, n), rng.choice(["red", "blue"], n)]).astype(object)
+    return X, np.where(X[:, 0].astype(float) > 50, "yes", "no")
+
+
+def fitted(schema=SCHEMA, **parameters):
+    settings = {"epsilon": 1.0, "schema": schema, "n_trees": 4, "max_depth": 3, "random_state": 0, **parameters}
+    return RandomDecisionForestClassifier(**settings).fit(*records())
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted()
+
+
+class Reader(HTMLParser):
+    """Collects what a page is made of, and checks that its elements nest."""
+
+    def __init__(self):
+        super().__init__()
+        self.ids, self.tags, self.open, self.text, self.addresses = [], [], [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        named = dict(attributes)
+        self.tags.append(tag)
+        self.ids += [named["id"]] if "id" in named else []
+        self.addresses += [named[key] for key in ("src", "href", "action", "data") if key in named]
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def read(page):
+    reader = Reader()
+    reader.feed(page)
+    assert reader.open == []
+    return reader
+
+
+def test_every_section_is_there_once_and_linked(model):
+    page = read(render(model))
+    assert [key for key in page.ids if key in SECTIONS] == SECTIONS
+    assert [address for address in page.addresses if address != "#report"] == [f"#{key}" for key in SECTIONS]
+
+
+def test_the_page_has_no_script_and_asks_for_nothing(model):
+    text = render(model)
+    page = read(text)
+    assert not {"script", "link", "img", "iframe", "object", "form"} & set(page.tags)
+    assert all(address.startswith("#") for address in page.addresses)
+    assert not re.search(r"url\(|@import|https?://|style=|\son\w+=", text)
+    assert "default-src 'none'" in unescape(text)
+
+
+def test_the_page_is_the_same_each_time_and_has_no_date(model):
+    assert render(model) == render(model)
+    assert not re.search(r"\b20[0-9]{2}-[0-9]{2}|\b[0-9]{2}:[0-9]{2}\b", render(model))
+
+
+def test_the_page_of_a_loaded_file_is_the_same(model, tmp_path):
+    model.save(tmp_path / "model.json")
+    assert render(privet.load(tmp_path / "model.json")) == render(model)
+
+
+def test_names_from_a_schema_cannot_become_markup():
+    evil = '"><script>alert(1)</script>'
+    schema = Schema({evil: Categorical([evil, "b</style>"]), "</svg>": Numeric(0, 1)}, classes=[evil, "<img src=x>"])
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.choice([evil, "b</style>"], 50), rng.uniform(0, 1, 50)]).astype(object)
+    estimator = RandomDecisionForestClassifier(schema=schema, n_trees=2, max_depth=3).fit(X, [evil, "<img src=x>"] * 25)
+    page = read(render(estimator))
+    assert not {"script", "img"} & set(page.tags)
+    assert page.tags.count("style") == 1
+    assert evil in "".join(page.text)
+
+
+def test_a_model_without_a_guarantee_says_so_first_and_why():
+    with seeded_noise(1):
+        text = "".join(read(render(fitted())).text)
+    assert "No guarantee" in text
+    assert "the noise was seeded" in text
+    assert "odds" not in text
+
+
+def test_the_guarantee_is_put_in_numbers(model):
+    text = "".join(read(render(model)).text)
+    assert "a factor of at most 2.72" in text
+    assert "26.9% to 73.1%" in text
+    assert "advantage of at most 46.2%" in text
+
+
+def test_delta_and_other_relations_are_named():
+    label = Schema(SCHEMA.features, SCHEMA.target, neighbours="label")
+    text = "".join(read(render(fitted(label, delta=1e-6, n_trees=64))).text)
+    assert "the label of a record only" in text
+    assert "fail with a probability of up to 1e-06" in text
+    assert "records relabelled" in text
+
+
+def test_posterior_and_advantage_are_those_of_the_worst_case_mechanism():
+    """Randomised response reaches the bounds: what it does is the most that epsilon allows."""
+    meaning = Meaning(1.3, 0.0)
+    truthful = np.exp(1.3) / (1 + np.exp(1.3))
+    assert meaning.posterior(0.5) == pytest.approx((1 - truthful, truthful))
+    assert meaning.membership_advantage == pytest.approx(2 * truthful - 1)
+    assert meaning.guessing_accuracy == pytest.approx(truthful)
+    prior = 0.1
+    assert meaning.posterior(prior)[1] == pytest.approx(prior * truthful / (prior * truthful + 0.9 * (1 - truthful)))
+    assert Meaning(0.0, 0.1).membership_advantage == pytest.approx(0.1)
+    assert Meaning(float("inf"), 1.0).posterior(0.5) == (0.0, 1.0)
+
+
+def test_importances_find_the_feature_that_matters():
+    estimator = fitted(epsilon=1000.0, n_trees=40, max_depth=4)
+    moved = importances(estimator.model_)
+    assert moved.argmax() == 0
+    curve = shape(estimator.model_, 0).votes[:, 1]
+    assert curve[0] < 0.4 < 0.6 < curve[-1]
+
+
+def test_accuracy_stands_on_the_page_with_its_provenance(model):
+    X, y = records()
+    evaluation = measure(model, X, y, data="held_out.csv", public=True)
+    text = "".join(read(render(model, evaluation=evaluation)).text)
+    assert f"{evaluation.accuracy:.3f}" in text
+    assert "held_out.csv" in text
+    assert evaluation_from_dict(json.loads(json.dumps(evaluation.to_dict()))) == evaluation
+
+
+def test_accuracy_on_private_records_or_of_another_model_is_refused(model):
+    X, y = records()
+    with pytest.raises(ParameterError, match="would be a disclosure"):
+        render(model, evaluation=measure(model, X, y, data="x", public=False))
+    with pytest.raises(ParameterError, match="of another model"):
+        render(model, evaluation=measure(fitted(), X, y, data="x", public=True))
+
+
+def test_measures_are_what_they_say(model):
+    X, y = records()
+    guess = model.predict(X)
+    evaluation = measure(model, X, y, data="x", public=True)
+    assert evaluation.accuracy == pytest.approx((guess == y).mean(), abs=5e-4)
+    recalls = [(guess[y == label] == label).mean() for label in ("no", "yes")]
+    assert evaluation.balanced_accuracy == pytest.approx(np.mean(recalls), abs=5e-4)
+    assert evaluation.largest_class == pytest.approx(max((y == "no").mean(), (y == "yes").mean()), abs=5e-4)
+
+
+def audit_report(refuted):
+    finding = Finding("a pair", "a flaw", "exact", float("inf") if refuted else 0.5, refuted, "an event")
+    return AuditReport("RandomDecisionForestClassifier", Claim(1.0, 0.0, "add_remove"), [finding], 0.9, 12, ["a note"])
+
+
+@pytest.mark.parametrize("refuted", [False, True])
+def test_the_verdict_of_an_audit_stands_on_the_page(model, refuted, tmp_path):
+    from privet.cli.console import write_json
+
+    write_json(audit_report(refuted).to_dict(), tmp_path / "audit.json")
+    report = read_audit(tmp_path / "audit.json")
+    assert report.to_dict() == audit_report(refuted).to_dict()
+    text = "".join(read(render(model, audit=report)).text)
+    assert ("Refuted" in text) == refuted
+    assert ("Not refuted is not a proof" in text) != refuted
+
+
+@pytest.mark.parametrize("content", ["", "[1", "{}", '{"format": 3}', "[" * 100_000])
+def test_evidence_that_is_none_is_refused_by_name(content, tmp_path):
+    path = tmp_path / "evidence.json"
+    path.write_text(content)
+    for reader in (read_audit, read_evaluation):
+        with pytest.raises(ParameterError, match=r"evidence\.json: "):
+            reader(path)
+
+
+def test_every_learner_has_a_page():
+    from benchmarks.fuzz import real_models
+
+    from privet.model_files import _estimator
+
+    for content in real_models():
+        assert read(render(_estimator(content))).ids
+
+
+def test_a_model_that_answers_one_batch_only_has_a_page_too(tmp_path):
+    schema = Schema({"a": Categorical([0, 1]), "b": Categorical([0, 1])}, classes=[0, 1])
+    X = [[i % 2, i // 2 % 2] for i in range(60)]
+    model = privet.MatrixForestClassifier(
+        schema=schema, n_trees=3, max_depth=1, mode="prediction", strategy="queries", random_state=0
+    )
+    model.fit(X, [row[0] for row in X], batch=[[0, 1], [1, 1]]).save(tmp_path / "model.json")
+    text = "".join(read(render(privet.load(tmp_path / "model.json"))).text)
+    assert "one public batch only" in text
