@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+import privet
 from privet.audit import audit, canaries
 from privet.audit.exact import exact_audit
 from privet.audit.ledger_audit import ledger_audit
 from privet.audit.neighbours import NEIGHBOUR_PAIRS
+from privet.audit.projections import FeaturesUsed, LeafLabel, LeafLabels, RootFeature, RootIsLeaf, RootSplit
 from privet.audit.whole import tiny_subject
 from privet.base import PrivateClassifier
 from privet.errors import AuditError
@@ -129,3 +131,42 @@ def test_every_named_pair_is_a_pair_of_neighbours_and_has_a_schema():
     pairs = [make() for make in NEIGHBOUR_PAIRS.values()]
     assert len({pair.name for pair in pairs}) == len(pairs) >= 12
     assert all(pair.fits(pair.relation) and pair.event for pair in pairs)
+
+
+def test_trees_of_a_private_forest_can_be_looked_at():
+    pair = NEIGHBOUR_PAIRS["features_as_disjoint"]()
+    for estimator in (
+        privet.PrivaTreeClassifier(schema=pair.schema, max_depth=2, leaves="labels"),
+        RandomDecisionForestClassifier(schema=pair.schema, max_depth=2, n_trees=2),
+    ):
+        fitted = estimator.fit(*pair.D)
+        assert RootIsLeaf().supports(fitted)
+        assert RootIsLeaf()(fitted)[0] is False
+        feature, _ = RootSplit()(fitted)
+        assert feature == RootFeature()(fitted)
+        assert {feature} <= FeaturesUsed()(fitted)
+        labels = LeafLabels()(fitted)[0]
+        assert len(labels) == 4
+        assert labels[1] == LeafLabel(1)(fitted)
+
+
+class Memorising:
+    """Bug: a foreign classifier that answers with the rarest label it saw, without noise."""
+
+    def fit(self, X, y):
+        labels, counts = np.unique(y, return_counts=True)
+        self.answer = labels[counts.argmin()] if len(labels) else 0
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.answer)
+
+
+def train_memorising(X, y):
+    return Memorising().fit(X, y)
+
+
+def test_a_foreign_classifier_is_audited_against_the_claim_that_is_stated():
+    report = audit(train_memorising, epsilon=1.0, relation="add_remove", n_jobs=1)
+    assert report.refuted
+    assert report.witness is not None

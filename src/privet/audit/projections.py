@@ -10,7 +10,7 @@ import hashlib
 import pickle
 from dataclasses import dataclass, field, fields
 from math import frexp, isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -51,8 +51,51 @@ def projection_name(projection: Callable[[Any], Outcome]) -> str:
     return str(getattr(projection, "__qualname__", None) or type(projection).__qualname__)
 
 
+class _Tree(NamedTuple):
+    """A tree of privet in the arrays that scikit-learn's trees have."""
+
+    children_left: Any
+    feature: Any
+    threshold: Any
+    value: Any
+
+
+def _trees_of_forest(forest: Any) -> list[_Tree]:
+    """The trees of a privet forest; by its attributes alone, since privet need not be installed where this runs."""
+    structure, leaves = forest.structure, forest.leaves
+    splits, n_trees = structure.splits, len(structure.leaf_offsets) - 1
+    n_leaves = int(structure.leaf_offsets[-1])
+    votes = leaves.counts if hasattr(leaves, "counts") else np.eye(int(leaves.labels.max()) + 1)[leaves.labels]
+    # A set of codes stands for a threshold by the number that its first bits make.
+    where = np.where(splits.set_index >= 0, splits.set_index, 0)
+    sets = splits.sets[where, 0] if len(splits.sets) else np.zeros_like(where)
+    threshold = np.where(splits.set_index >= 0, sets.astype(float), splits.cut)
+    if hasattr(structure, "tree_offsets"):
+        value = votes[np.where(structure.leaf >= 0, structure.leaf, 0)]
+        ranges = zip(structure.tree_offsets[:-1], structure.tree_offsets[1:], strict=True)
+        left = np.where(splits.feature >= 0, structure.first_child, -1)
+        return [_Tree(left[a:b], splits.feature[a:b], threshold[a:b], value[a:b, None]) for a, b in ranges]
+    trees = []
+    for tree, votes_of_tree in enumerate(votes.reshape(n_trees, n_leaves // n_trees, -1)):
+        inner, ends = splits.feature[tree], np.full(len(votes_of_tree), -1)
+        left = np.concatenate([2 * np.arange(len(inner)) + 1, ends])
+        value = np.concatenate([np.zeros((len(inner), votes_of_tree.shape[1])), votes_of_tree])
+        trees.append(
+            _Tree(left, np.concatenate([inner, ends]), np.concatenate([threshold[tree], ends]), value[:, None])
+        )
+    return trees
+
+
+def _forest(model: Any) -> Any:
+    """The privet forest of a fitted estimator, if its trees are written down."""
+    forest = getattr(model, "model_", None)
+    return forest if hasattr(getattr(forest, "structure", None), "splits") and hasattr(forest, "leaves") else None
+
+
 def _trees(model: Any) -> list[Any]:
-    """The scikit-learn trees of a tree or of a forest."""
+    """The trees of a tree or of a forest: scikit-learn's, or privet's in the same form."""
+    if _forest(model) is not None:
+        return list(_trees_of_forest(_forest(model)))
     if hasattr(model, "tree_"):
         return [model.tree_]
     if hasattr(model, "estimators_"):
@@ -61,7 +104,7 @@ def _trees(model: Any) -> list[Any]:
 
 
 def _has_trees(model: Any) -> bool:
-    if hasattr(model, "tree_"):
+    if hasattr(model, "tree_") or _forest(model) is not None:
         return True
     members = getattr(model, "estimators_", None)
     return members is not None and all(hasattr(m, "tree_") for m in np.ravel(np.asarray(members, dtype=object)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from privet.audit.enumeration import Subject
 from privet.audit.exact import ExactResult, exact_audit
 from privet.audit.ledger_audit import ledger_audit
 from privet.audit.neighbours import NEIGHBOUR_PAIRS, NeighbourPair
+from privet.audit.projections import Predictions
 from privet.audit.report import AuditReport, Claim, Finding, Relation
 from privet.audit.statistical import statistical_audit
 from privet.base import PrivateClassifier
@@ -97,11 +98,11 @@ def audit(
     effort = EFFORTS[check_choice("level", level, tuple(EFFORTS))]
     if isinstance(estimator, PrivateClassifier):
         return _audit_of_ours(estimator, effort, pairs, n_jobs, verbose)
-    chosen = [make() for make in NEIGHBOUR_PAIRS.values()] if pairs is None else list(pairs)
     claim = Claim.stated(epsilon, delta, relation)
+    chosen = named_pairs(claim.relation) if pairs is None else list(pairs)
     return statistical_audit(
         estimator,
-        [pair for pair in chosen if pair.fits(claim.relation)],
+        chosen,
         epsilon=epsilon,
         delta=delta,
         relation=relation,
@@ -132,12 +133,21 @@ def _audit_of_ours(
         upper = exact.loss if exact.measure == "epsilon" else None
     own = list(pairs) if pairs is not None else _canaries(estimator.schema, notes)
     findings += ledger_audit(estimator, own[: effort.replays])
-    named = [make() for make in NEIGHBOUR_PAIRS.values()]
-    named = [pair for pair in named if pair.relation == claim.relation and pair.schema is not None]
-    trained = own if pairs is not None else [*own, *named][: effort.pairs]
+    trained = own if pairs is not None else [*own, *named_pairs(claim.relation)][: effort.pairs]
     statistical, trainings = _statistical_part(estimator, claim, trained, effort, n_jobs, verbose, notes)
     findings += statistical
     return AuditReport(type(estimator).__name__, claim, findings, upper, trainings, notes)
+
+
+def named_pairs(relation: Relation) -> list[NeighbourPair]:
+    """Return the named pairs under a relation that tell something by predictions, which every classifier makes."""
+    found = []
+    for make in NEIGHBOUR_PAIRS.values():
+        pair = make()
+        views = tuple(view for view in pair.projections if isinstance(view, Predictions))
+        if pair.relation == relation and views:
+            found.append(replace(pair, projections=views))
+    return found
 
 
 def tiny_schema(neighbours: Relation = "add_remove", n_classes: int = 2) -> Schema:
