@@ -11,6 +11,7 @@ from privet.audit.neighbours import NEIGHBOUR_PAIRS
 from privet.audit.projections import FeaturesUsed, LeafLabel, LeafLabels, RootFeature, RootIsLeaf, RootSplit
 from privet.audit.whole import tiny_subject
 from privet.base import PrivateClassifier
+from privet.encoding import Encoding
 from privet.errors import AuditError
 from privet.learners.random_decision_forest import RandomDecisionForestClassifier
 from tests.laws import planted
@@ -170,3 +171,16 @@ def test_a_foreign_classifier_is_audited_against_the_claim_that_is_stated():
     report = audit(train_memorising, epsilon=1.0, relation="add_remove", n_jobs=1)
     assert report.refuted
     assert report.witness is not None
+
+
+def test_an_encoder_that_is_not_deterministic_is_an_error_not_a_pass(monkeypatch):
+    estimator = RandomDecisionForestClassifier(schema=TINY, n_trees=2, max_depth=2)
+    rng, encode = np.random.default_rng(0), Encoding.encode
+
+    def moody(self, frame, **keywords):
+        codes = encode(self, frame, **keywords)
+        return rng.integers(0, 2, codes.shape).astype(codes.dtype)
+
+    monkeypatch.setattr(Encoding, "encode", moody)
+    with pytest.raises(AuditError, match="deterministic"):
+        audit(estimator, n_jobs=1)

@@ -1,15 +1,22 @@
 """The exact audit finds every planted bug, and the exact loss of what is right."""
 
+import collections
+import itertools
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
+import scipy.stats
 
 from privet import Categorical, Schema
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
 from privet.errors import AuditError
-from privet.terms import Allowance
+from privet.ledger import Ledger
+from privet.release import Recording, Release, drawn
+from privet.tables import MemoryTable
+from privet.terms import Allowance, Terms
 from tests.laws import planted
 from tests.laws.planted import TINY
 
@@ -88,3 +95,33 @@ def test_too_large_a_subject_is_refused_rather_than_passed():
     big = Schema({str(i): Categorical(list(range(9))) for i in range(3)}, classes=[0, 1])
     with pytest.raises(AuditError, match="cells"):
         exact_audit(Subject(planted.Label(), big, Allowance.of(1)), 2)
+
+
+def test_the_production_samplers_follow_the_enumerated_law():
+    """Draw whole trees as production does, and compare with the probabilities of the exact audit."""
+    subject = Subject(planted.GreedyTree(depth=1), TINY, Allowance.of(2.0))
+    data = ((0, 0, 0), (0, 0, 0), (1, 0, 1), (1, 1, 1))
+    law = {}
+    for path in subject.paths(data):
+        rows = [range(len(row)) for row in path.last[1]]
+        for labels in itertools.product(*rows):
+            chance = math.exp(path.log_probability) * math.prod(p[k] for p, k in zip(path.last[1], labels, strict=True))
+            law[(path.seen[0][1], labels)] = chance
+    assert sum(law.values()) == pytest.approx(1.0)
+
+    n = 3000
+    drawn_trees = collections.Counter(draw_tree(subject, data) for _ in range(n))
+    assert set(drawn_trees) <= set(law)
+    statistic = sum((drawn_trees[outcome] - n * p) ** 2 / (n * p) for outcome, p in law.items())
+    assert scipy.stats.chi2.sf(statistic, len(law) - 1) > 1e-6
+
+
+def draw_tree(subject, data):
+    encoding = TINY.encoding(2)
+    terms = Terms()
+    records = np.array(data)
+    table = MemoryTable(encoding, records[:, :-1].T.astype(np.uint8).copy(), records[:, -1].astype(np.int32))
+    recording = Recording(drawn())
+    plan = subject.learner.plan(encoding, terms, subject.allowance.whole, None)
+    subject.learner.grow(table, Release(Ledger(terms, subject.allowance), recording), None, plan)
+    return tuple(tuple(outcome.tolist()) for _, outcome in recording.transcript)

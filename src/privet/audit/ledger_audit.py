@@ -13,24 +13,43 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from sklearn.base import clone
 
 from privet.audit.neighbours import NeighbourPair
 from privet.audit.report import Finding
-from privet.errors import UnsoundWarning
+from privet.errors import AuditError, UnsoundWarning
 from privet.events import Event
 from privet.release import Forced, Recording, ReplayError, drawn, outcomes_from
 
 
 def ledger_audit(estimator: Any, pairs: Sequence[NeighbourPair]) -> list[Finding]:
-    """Check charges, plan and replay of a privet estimator on pairs of data sets that fit its schema."""
+    """Check charges, plan and replay of a privet estimator on pairs of data sets that fit its schema.
+
+    Raises
+    ------
+    AuditError
+        If the same records are encoded differently a second time: then no comparison of two fits means anything.
+    """
     findings = []
     for pair in pairs:
+        _check_encoder(estimator, pair)
         recording = Recording(drawn())
         with outcomes_from(recording):
             fitted = _fit(estimator, pair.D)
         findings += [_charges(pair, fitted, recording), _replay(pair, estimator, recording)]
     return findings
+
+
+def _check_encoder(estimator: Any, pair: NeighbourPair) -> None:
+    encoding = estimator.schema.encoding()
+    for X, y in (pair.D, pair.D_prime):
+        first, second = ((encoding.encode(X), encoding.encode_target(y)) for _ in range(2))
+        if not all(np.array_equal(a, b) for a, b in zip(first, second, strict=True)):
+            raise AuditError(
+                f"{pair.name}: the same records got different codes a second time, so two fits cannot be compared; "
+                "make the encoding deterministic"
+            )
 
 
 def _charges(pair: NeighbourPair, fitted: Any, recording: Recording) -> Finding:
