@@ -6,6 +6,7 @@ An estimator's own file adds parameters and a learner; see `privet.learners.rand
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -30,7 +31,7 @@ from privet.terms import Allowance, Terms
 NO_SCHEMA = "no schema was given: bounds, categories and classes were read off the data"
 
 
-class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class PrivateClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
     """Base of the classifiers; subclasses store parameters and implement `_learner`.
 
     Every subclass has the parameters ``epsilon``, ``delta``, ``schema``, ``n_rows_hint``, ``random_state``, ``n_jobs``.
@@ -47,9 +48,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     _carried_budgets: tuple[Path, ...] = ()
     _estimator_type: ClassVar[str] = "classifier"
 
+    @abstractmethod
     def _learner(self) -> Learner:
         """Return the learner that the parameters describe, or raise `ParameterError`."""
-        raise NotImplementedError
 
     def plan(self, *, schema: Schema | None = None, n_rows_hint: int | None = None) -> Ledger:
         """Return the ledger that a fit will end with, without any data.

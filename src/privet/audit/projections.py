@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
 from math import frexp, isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
 Outcome = Any
 
 
-class Projection:
+class Projection(ABC):
     """A named view of a trained object. Subclasses are frozen dataclasses whose fields are plain values."""
 
+    @abstractmethod
     def __call__(self, model: Any) -> Outcome:
         """Project a trained object to a hashable outcome of plain values."""
-        raise NotImplementedError
 
     def supports(self, model: Any) -> bool:
         """Whether a trained object has what this projection reads."""
