@@ -54,8 +54,8 @@ ENTRIES = (
         plot=figures.figure_3_plot,
         notes=(
             *_NOTES,
-            "Adult: the published split, 30,162 training and 15,060 test records without missing values; 3000 "
-            "retrainings at epsilon 0.01, 5000 at 0.1. compas: one fold, 2000 retrainings.",
+            "Adult: the published split, 30,162 training and 15,060 test records without missing values; 12,000 "
+            "retrainings at each epsilon. compas: one fold, 2000 retrainings.",
             "'tail certificate' (a threshold and the share of poisoned trainings that reach it) has confidence 95% for "
             "each line by itself, 'certified' for all lines of a curve together.",
             "The paper averages over 50 random splits and prints no numbers.",
@@ -72,7 +72,7 @@ ENTRIES = (
         plot=figures.figure_4_plot,
         notes=(
             TRUE_EPSILON,
-            "10 stratified splits (the paper has 50) with 11,200 training images; trees of depth 4; the trigger is "
+            "50 stratified splits, as in the paper, with 11,200 training images; trees of depth 4; the trigger is "
             "BadNets' four pixels. The paper prints the clean accuracies only.",
             "'bound by formula' is Corollary 3 at the mean over splits, an estimate that the luck of few splits can "
             "exceed; 'certified bound' has joint confidence 95%, from 60 retrainings on the first split's images.",
