@@ -172,10 +172,15 @@ def load(path: str | PathLike[str]) -> Schema:
             document = yaml.load(text, Loader=_Loader)  # a SafeLoader: it makes plain data only
         return from_dict(document)
     except SchemaError as error:
-        raise SchemaError(f"{path}: {error}") from None
+        raise SchemaError(f"{path}: {_brief(str(error))}") from None
     except (UnicodeDecodeError, ValueError, yaml.YAMLError, RecursionError) as error:
-        first_line = " ".join(str(error).split()) or type(error).__name__
-        raise SchemaError(f"{path}: this is not a {suffix[1:].upper()} file: {first_line}; correct it") from None
+        problem = _brief(" ".join(str(error).split())) or type(error).__name__
+        raise SchemaError(f"{path}: this is not a {suffix[1:].upper()} file: {problem}; correct it") from None
+
+
+def _brief(message: str, start: int = 300, end: int = 160) -> str:
+    """Cut out the middle of what is too long to read: a file may hold anything. The remedy stands at the end."""
+    return message if len(message) <= start + end else f"{message[:start]} ... {message[-end:]}"
 
 
 def _suffix(path: str | PathLike[str]) -> str:

@@ -194,3 +194,11 @@ def test_bytes_that_are_not_text_are_refused(tmp_path: Path) -> None:
 def test_the_suffix_must_tell_the_format(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match=r"\.yaml, \.yml or \.json"):
         SCHEMA.save(tmp_path / "schema.toml")
+
+
+def test_an_error_is_short_whatever_the_file_holds(tmp_path: Path) -> None:
+    path = tmp_path / "schema.json"
+    path.write_text(json.dumps({"version": 1, "features": {}, "target": {}, "x" * 5_000: 1}))
+    with pytest.raises(SchemaError, match=r"xxx \.\.\. .*known are version") as caught:
+        Schema.load(path)
+    assert len(str(caught.value)) < 500 + len(str(path))
