@@ -121,7 +121,9 @@ def lines(x: str, measure: str, group: Sequence[str], *, log: bool = True) -> Ca
             axes.plot(
                 [float(row[x] or 0) for row in shown],
                 [float(row[measure] or 0) for row in shown],
-                label=", ".join(f"{part:g}" if isinstance(part, float) else str(part) for part in key),
+                label=", ".join(
+                    f"{part:g}" if isinstance(part, float) else str(part) for part in key if part is not None
+                ),
             )
         if log:
             axes.set_xscale("log")
