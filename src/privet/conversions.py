@@ -8,6 +8,7 @@ scale is exactly a double, so that OpenDP can draw from the same law.
 """
 
 import math
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -89,6 +90,72 @@ def _float_below(x: Fraction) -> float:
     """Largest double that is at most x, or the one below it."""
     nearest = float(x)
     return nearest if Fraction(nearest) <= x else math.nextafter(nearest, -math.inf)
+
+
+# Fifty digits, in a range that nothing overflows. Decimal's exp and ln are correctly rounded to the nearest number of a
+# context, so the number next to theirs, away from zero or towards it, is a bound.
+_UP = Context(prec=50, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
+_DOWN = Context(prec=50, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
+
+
+@lru_cache(maxsize=4096)
+def mixture_epsilon(weights: tuple[Fraction, ...], epsilons: tuple[Fraction, ...]) -> Fraction:
+    """Return ``ln(sum of weight * e^epsilon)``, rounded up by less than 10^-45, and never above the largest epsilon.
+
+    Parameters
+    ----------
+    weights : tuple of Fraction
+        Positive; their sum is one.
+    epsilons : tuple of Fraction
+        What each part costs.
+
+    Examples
+    --------
+    >>> round(float(mixture_epsilon((Fraction(1, 2), Fraction(1, 2)), (Fraction(1, 2), Fraction(2)))), 3)
+    1.508
+    """
+    largest, total = max(epsilons), Decimal(0)
+    for weight, epsilon in zip(weights, epsilons, strict=True):
+        power = _UP.next_plus(_UP.exp(_decimal(epsilon - largest, _UP))) if epsilon < largest else Decimal(1)
+        total = _UP.add(total, _UP.multiply(_decimal(weight, _UP), power))
+    log = _UP.ln(total)
+    return largest + Fraction(_UP.next_plus(log)) if log < 0 else largest
+
+
+def mixture_rest(epsilon: Fraction, weight: Fraction, spent: Fraction) -> Fraction:
+    """Return the most, rounded down, that the other part of a mixture of two may cost; negative if there is no room.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        What the mixture may cost.
+    weight, spent : Fraction
+        Of the one part: how probable it is, and what it costs.
+
+    Notes
+    -----
+    Solves ``weight * e^spent + (1 - weight) * e^rest = e^epsilon``: that is
+    ``rest = epsilon + ln((1 - weight * e^(spent - epsilon)) / (1 - weight))``. For weights up to 0.999
+    `mixture_epsilon` of the result is at most `epsilon`, and less than 10^-43 below it.
+
+    Examples
+    --------
+    >>> round(float(mixture_rest(Fraction(1), Fraction(1, 2), Fraction(1, 2))), 3)
+    1.332
+    """
+    if not 0 < weight < 1:
+        raise ParameterError(f"need 0 < weight < 1; got {weight}")
+    power = _UP.next_plus(_UP.exp(_decimal(spent - epsilon, _UP))) if spent != epsilon else Decimal(1)
+    room = _DOWN.subtract(Decimal(1), _UP.multiply(_decimal(weight, _UP), power))
+    if room <= 0:
+        return Fraction(-1)
+    ratio = _DOWN.divide(room, _decimal(1 - weight, _UP))
+    # a little below, so that what `mixture_epsilon` rounds up stays within epsilon
+    return epsilon + Fraction(_DOWN.subtract(_DOWN.next_minus(_DOWN.ln(ratio)), Decimal("1e-44")))
+
+
+def _decimal(x: Fraction, context: Context) -> Decimal:
+    return context.divide(Decimal(x.numerator), Decimal(x.denominator))
 
 
 _FRIENDLY_BITS = 32

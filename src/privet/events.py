@@ -7,6 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property
+
+from privet.conversions import mixture_epsilon
+from privet.errors import BudgetError, ParameterError
 
 
 class Mechanism(StrEnum):
@@ -155,7 +159,118 @@ class Parallel:
             yield from part.events()
 
 
-Composition = Event | Sequential | Parallel
+@dataclass(frozen=True)
+class Mixture:
+    """Parts of which each record is in exactly one, by a secret coin that is fresh for this mixture.
+
+    A release opens it and tosses the coins in one call (`privet.release.Release.mixture`). An assignment that is fixed,
+    public, or shared with other mixtures is *not* a mixture: charge it as `Parallel`.
+
+    Parameters
+    ----------
+    weights : tuple of Fraction
+        The coin's exact probabilities: positive multiples of 2^-64, which is what coins can do, that add up to one.
+    parts : tuple of compositions
+        What the records of each part are used for; later parts may depend on what earlier ones released.
+
+    Notes
+    -----
+    *Privacy.* For fixed coins of all other records, a new record is in part i with probability w_i, and then changes
+    the likelihood of any output by a factor within e^(+-epsilon_i), compared with its absence, which knows no coin.
+    The mixture's factor is at most ``sum of w_i e^epsilon_i``, and at least ``sum of w_i e^-epsilon_i``, which is at
+    least one over the former: epsilon is ``ln(sum of w_i e^epsilon_i)``, never more than the largest. A change of s
+    steps, with epsilon_i the cost of all of them, is s such steps, each with its own coin:
+    ``s ln(sum of w_i e^(epsilon_i / s))`` is smaller still. Under zCDP a mixture is no farther from another than the
+    farthest of its parts (divergences are quasi-convex): the largest rho.
+
+    Examples
+    --------
+    >>> half = Fraction(1, 2)
+    >>> parts = [Event("", Mechanism.LAPLACE, 1 / e, Fraction(1), Cost.pure(e)) for e in (half, Fraction(2))]
+    >>> round(readable(Mixture((half, half), tuple(parts)).cost.epsilon), 3), Parallel(tuple(parts)).cost.epsilon
+    (1.508, Fraction(2, 1))
+    """
+
+    weights: tuple[Fraction, ...]
+    parts: tuple[Composition, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.parts) != len(self.weights) or min(self.weights, default=0) <= 0 or sum(self.weights) != 1:
+            raise ParameterError("a mixture needs a positive weight for each of its parts, adding up to one")
+        if any(2**64 % weight.denominator for weight in self.weights):
+            raise ParameterError("a mixture's weights must be multiples of 2^-64, so that coins have them exactly")
+
+    @cached_property
+    def cost(self) -> Cost:
+        """The logarithm of the mean of e^epsilon, rounded up, and the largest rho."""
+        costs = [part.cost for part in self.parts]
+        largest = Cost.nothing()
+        for cost in costs:
+            largest = largest | cost
+        epsilons = tuple(cost.epsilon for cost in costs if cost.epsilon is not None)
+        epsilon = mixture_epsilon(self.weights, epsilons) if len(epsilons) == len(costs) else None
+        return Cost(epsilon, largest.rho)
+
+    def events(self) -> Iterator[Event]:
+        """Yield all events below, in order."""
+        for part in self.parts:
+            yield from part.events()
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Parts whose budgets were decided on the way, from released values, under a total that was fixed before.
+
+    Parameters
+    ----------
+    name : str
+        What the parts are, in words.
+    cap : Cost
+        The total; where a measure has no bound here, it is not promised. This is the cost, whatever was charged of it.
+    parts : tuple of compositions
+        What was really charged: a function of released values, so that it may be shown. A plan has none.
+
+    Notes
+    -----
+    *Privacy.* Budgets that depend on earlier outcomes break ordinary composition theorems, which want them fixed; with
+    a cap on their sum along *every* run these two still hold. *Pure*: the likelihood of a run is a product, and given
+    the outcomes before it, factor t changes by at most ``e^(+-epsilon_t)``, where epsilon_t is a function of those
+    outcomes. Along each run the epsilon_t add up to at most the cap, so the product changes by at most ``e^(+-cap)``.
+    *zCDP*: for each order a > 1, given the outcomes o_<t, the mean of ``(P_t / Q_t)^a`` under Q_t is at most
+    ``exp(a (a - 1) rho_t)``. So the product of ``(P_t / Q_t)^a exp(-a (a - 1) rho_t)`` has a mean of at most one, by
+    conditioning step by step from the last; and as the rho_t of every run add up to at most the cap, the mean of
+    ``(P / Q)^a`` is at most ``exp(a (a - 1) cap)``: cap-zCDP (Feldman and Zrnic 2021; Whitehouse et al. 2023). The cap
+    does not depend on a, which is why zCDP has such a filter and advanced composition has not. Numerical accountants
+    (PLD, exact Gaussian privacy) want a fixed sequence; none is used here.
+    """
+
+    name: str
+    cap: Cost
+    parts: tuple[Composition, ...] = ()
+
+    def __post_init__(self) -> None:
+        spent = Sequential(self.parts).cost
+        if exceeds(spent, self.cap):
+            raise BudgetError(f"{self.name}: its parts cost more than its cap; nothing may be drawn beyond it")
+
+    @property
+    def cost(self) -> Cost:
+        """The cap."""
+        return self.cap
+
+    def events(self) -> Iterator[Event]:
+        """Yield all events below, in order."""
+        for part in self.parts:
+            yield from part.events()
+
+
+Composition = Event | Sequential | Parallel | Mixture | Filter
+
+
+def exceeds(spent: Cost, cap: Cost) -> bool:
+    """Whether a cost is above a cap in a measure in which the cap has a bound."""
+    measures = (spent.epsilon, cap.epsilon), (spent.rho, cap.rho)
+    return any(most is not None and (value is None or value > most) for value, most in measures)
 
 
 @dataclass(frozen=True)

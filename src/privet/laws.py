@@ -22,6 +22,8 @@ from privet.conversions import (
     friendly_rate_down,
     friendly_scale_up,
     friendly_sigma_squared_up,
+    mixture_epsilon,
+    mixture_rest,
     zcdp_to_epsilon,
 )
 from privet.errors import ParameterError
@@ -35,6 +37,8 @@ __all__ = [
     "friendly_rate_down",
     "friendly_scale_up",
     "friendly_sigma_squared_up",
+    "mixture_epsilon",
+    "mixture_rest",
     "permute_and_flip",
     "selection_loss",
     "zcdp_to_epsilon",

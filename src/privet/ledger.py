@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 
 from privet import laws
-from privet.errors import BudgetError
-from privet.events import Composition, Cost, Event, Parallel, Sequential, readable
+from privet.errors import BudgetError, PrivetError
+from privet.events import Composition, Cost, Event, Filter, Mixture, Parallel, Sequential, exceeds, readable
 from privet.terms import Allowance, Terms
 
 NO_PRIVACY_ASKED = "epsilon=None: no privacy was asked for"
@@ -49,11 +49,15 @@ class Ledger:
 
     def charge(self, event: Event) -> None:
         """Record an event, or raise `BudgetError` and record nothing."""
-        self._open[-1].parts.append(event)
+        scope = self._open[-1]
+        if isinstance(scope, _FilterScope):
+            scope.add(event)  # all of the cap was charged when the filter was opened
+            return
+        scope.parts.append(event)
         try:
             self._refuse_overspending(self._whole().cost, event.name)
-        except BudgetError:
-            self._open[-1].parts.pop()
+        except PrivetError:  # also where a mixture has no such part
+            scope.parts.pop()
             raise
 
     def doubt(self, reason: str) -> None:
@@ -68,8 +72,37 @@ class Ledger:
             yield
 
     @contextmanager
+    def mixture(self, weights: tuple[Fraction, ...]) -> Iterator[None]:
+        """Events and branches charged inside are the parts of a mixture, in the order of its weights.
+
+        Only a release may say so, with coins of these weights that it has just tossed. Parts that are never charged
+        have seen nothing.
+        """
+
+        def close(parts: tuple[Composition, ...]) -> Mixture:
+            nothing = (Sequential(()),) * (len(weights) - len(parts))
+            return Mixture(weights, (*parts, *nothing))
+
+        with self._scope(close):
+            yield
+
+    @contextmanager
+    def filter(self, name: str, cap: Cost) -> Iterator[None]:
+        """Events charged inside may have budgets that were decided from released values; all of `cap` is charged.
+
+        A charge that would pass the cap raises `BudgetError` before anything is drawn; see `privet.events.Filter`.
+        """
+        self._refuse_overspending(self._whole().cost + cap, name)
+        self._open.append(_FilterScope(name, cap))
+        try:
+            yield
+        finally:
+            closed = self._open.pop()
+            self._open[-1].add(closed.close(None))
+
+    @contextmanager
     def branch(self) -> Iterator[None]:
-        """One branch of a parallel scope: events charged inside add up."""
+        """One branch of a parallel scope or a mixture: events charged inside add up."""
         with self._scope(Sequential):
             yield
 
@@ -149,13 +182,13 @@ class Ledger:
         return inner
 
     @contextmanager
-    def _scope(self, kind: type[Sequential] | type[Parallel]) -> Iterator[None]:
+    def _scope(self, kind: _Kind) -> Iterator[None]:
         self._open.append(_Scope(kind))
         try:
             yield
         finally:
             closed = self._open.pop()
-            self._open[-1].parts.append(closed.close(None))
+            self._open[-1].add(closed.close(None))
 
     def table(self) -> str:
         """Return the ledger as a text table for people."""
@@ -174,12 +207,36 @@ class Ledger:
         return f"Ledger(epsilon={self.epsilon:g}, delta={self.delta:g}, {state}, {len(self.events)} events)"
 
 
+_Kind = Callable[[tuple[Composition, ...]], Composition]
+
+
 class _Scope:
     """A composition that is still being written."""
 
-    def __init__(self, kind: type[Sequential] | type[Parallel]) -> None:
+    def __init__(self, kind: _Kind) -> None:
         self.kind = kind
         self.parts: list[Composition] = []
 
+    def add(self, part: Composition) -> None:
+        self.parts.append(part)
+
     def close(self, last: Composition | None) -> Composition:
         return self.kind((*self.parts, *(() if last is None else (last,))))
+
+
+class _FilterScope(_Scope):
+    """A filter that is still being written; it adds up as it goes."""
+
+    def __init__(self, name: str, cap: Cost) -> None:
+        super().__init__(lambda parts: Filter(name, cap, parts))
+        self._name, self._cap, self._spent = name, cap, Cost.nothing()
+
+    def add(self, part: Composition) -> None:
+        spent = self._spent + part.cost
+        if exceeds(spent, self._cap):
+            what = part.name if isinstance(part, Event) else "a part"
+            raise BudgetError(
+                f"{what} would bring {self._name} beyond the total that was fixed for them; nothing was drawn"
+            )
+        self._spent = spent
+        super().add(part)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from privet.errors import ModelFileError
-from privet.events import Composition, Cost, Event, Mechanism, Parallel, Sequential, readable
+from privet.events import Composition, Cost, Event, Filter, Mechanism, Mixture, Parallel, Sequential, readable
 from privet.terms import Allowance, Terms
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def guarantee_in_words(ledger: Ledger) -> str:
 def ledger_table(ledger: Ledger) -> str:
     """Lay the ledger out as text."""
     header = ("released", "mechanism", "noise", "epsilon", "rho", "looks at")
-    rows = [header, *(_row(event) for event in ledger.events)]
+    rows = [header, *(_row(event) for event in ledger.events), *map(_filter_row, _filters(ledger.composition))]
     widths = [max(len(row[i]) for row in rows) for i in range(len(header))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines.insert(1, "  ".join("-" * width for width in widths))
@@ -60,6 +61,18 @@ def _row(event: Event) -> tuple[str, ...]:
     )
 
 
+def _filters(part: Composition) -> Iterator[Filter]:
+    if isinstance(part, Filter):
+        yield part
+    for child in () if isinstance(part, Event) else part.parts:
+        yield from _filters(child)
+
+
+def _filter_row(part: Filter) -> tuple[str, ...]:
+    epsilon, rho = ("-" if cost is None else f"{readable(cost):.6g}" for cost in (part.cap.epsilon, part.cap.rho))
+    return (f"all {part.name} together", "filter", "as they adapt", epsilon, rho, "all records")
+
+
 def ledger_to_dict(ledger: Ledger) -> dict[str, object]:
     """Return everything that is needed to state and to recompute the guarantee."""
     allowance = ledger.allowance
@@ -78,8 +91,16 @@ def ledger_to_dict(ledger: Ledger) -> dict[str, object]:
 def _composition_to_dict(part: Composition) -> dict[str, object]:
     if isinstance(part, Event):
         return part.to_dict()
-    kind = "sequential" if isinstance(part, Sequential) else "parallel"
-    return {kind: [_composition_to_dict(child) for child in part.parts]}
+    parts = [_composition_to_dict(child) for child in part.parts]
+    if isinstance(part, Mixture):
+        return {"mixture": parts, "weights": [str(weight) for weight in part.weights]}
+    if isinstance(part, Filter):
+        return {"filter": parts, "name": part.name, "epsilon": _text(part.cap.epsilon), "rho": _text(part.cap.rho)}
+    return {"sequential" if isinstance(part, Sequential) else "parallel": parts}
+
+
+def _text(x: Fraction | None) -> str | None:
+    return None if x is None else str(x)
 
 
 def ledger_from_dict(data: Any) -> Ledger:
@@ -107,7 +128,13 @@ def _composition_from_dict(data: Any, depth: int = 0) -> Composition:
         return Sequential(tuple(_composition_from_dict(child, depth + 1) for child in data["sequential"]))
     if "parallel" in data:
         return Parallel(tuple(_composition_from_dict(child, depth + 1) for child in data["parallel"]))
+    if "mixture" in data:
+        parts = tuple(_composition_from_dict(child, depth + 1) for child in data["mixture"])
+        return Mixture(tuple(Fraction(weight) for weight in data["weights"]), parts)
     epsilon, rho = (None if data[key] is None else Fraction(data[key]) for key in ("epsilon", "rho"))
+    if "filter" in data:
+        parts = tuple(_composition_from_dict(child, depth + 1) for child in data["filter"])
+        return Filter(str(data["name"]), Cost(epsilon, rho), parts)
     return Event(
         str(data["name"]),
         Mechanism(data["mechanism"]),

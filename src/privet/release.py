@@ -26,9 +26,10 @@ from numpy.typing import NDArray
 from privet import samplers
 from privet.errors import PrivetError
 from privet.events import Event, Mechanism
-from privet.hashing import siphash_array
+from privet.hashing import siphash_parts
 from privet.ledger import Ledger
 from privet.randomness import SeededSource
+from privet.tables.part import PartOf
 from privet.tables.protocol import Block, IntArray, Table
 
 SEEDED = "the noise was seeded, so anyone who knows the seed can take it away"
@@ -68,8 +69,7 @@ class Coins:
         for weight in self.weights[:-1]:
             cumulative += weight
             edges.append(int(cumulative * 2**64))
-        words = siphash_array(self.key, block.rows)
-        return np.searchsorted(np.array(edges, dtype=np.uint64), words, side="right").astype(np.int32)
+        return siphash_parts(self.key, block.rows, np.array(edges, dtype=np.uint64))
 
     def __repr__(self) -> str:
         return f"Coins(<secret key>, {len(self.weights)} parts)"
@@ -115,6 +115,28 @@ class Release:
         if isinstance(weights, int):
             weights = [Fraction(1, weights)] * weights
         return table.derive(name, self._outcomes.coins(tuple(weights)))
+
+    @contextmanager
+    def mixture(
+        self, table: Table, weights: tuple[Fraction, ...], name: str = "part of a mixture"
+    ) -> Iterator[tuple[Table, ...]]:
+        """Deal the records by fresh secret coins; what is released inside is charged as a mixture.
+
+        Gives one view of the table for each part. The first event or branch that is charged inside is to look at the
+        first part, the second at the second, and so on; see `privet.events.Mixture`.
+
+        *Privacy.* The coins are tossed here and nowhere else, so no two mixtures share them, and they are forgotten
+        with the views. The caller uses each view for its own charges only.
+        """
+        dealt = table.derive(name, self._outcomes.coins(weights))
+        with self.ledger.mixture(weights):
+            yield tuple(PartOf(dealt, name, part) for part in range(len(weights)))
+
+    @contextmanager
+    def branch(self) -> Iterator[None]:
+        """Charges inside look at the same part of a mixture, and add up."""
+        with self.ledger.branch():
+            yield
 
 
 class Drawn:

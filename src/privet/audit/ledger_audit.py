@@ -9,7 +9,9 @@ import math
 import pickle
 import tempfile
 import warnings
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +21,7 @@ from sklearn.base import clone
 from privet.audit.neighbours import NeighbourPair
 from privet.audit.report import Finding
 from privet.errors import AuditError, UnsoundWarning
-from privet.events import Event
+from privet.events import Composition, Cost, Event, Mixture
 from privet.release import Forced, Recording, ReplayError, drawn, outcomes_from
 
 
@@ -58,9 +60,32 @@ def _charges(pair: NeighbourPair, fitted: Any, recording: Recording) -> Finding:
     problem = ""
     if asked != list(fitted.privacy_.events):
         problem = "the ledger's events are not the mechanisms that were used"
-    elif fitted.plan().cost.rho is not None and fitted.privacy_.cost.rho != fitted.plan().cost.rho:
+    elif not _adds_up(fitted.privacy_.cost, fitted.plan().cost):
         problem = "the ledger does not add up to the plan"
+    elif not _coins_cover(_mixtures(fitted.privacy_.composition), recording):
+        problem = "a mixture is charged whose coins were not tossed for it"
     return _finding(pair, "charges", "something is drawn without a charge", problem)
+
+
+def _adds_up(spent: Cost, planned: Cost) -> bool:
+    """Whether what was spent is what was planned, wherever the plan has a bound."""
+    return planned.rho in (None, spent.rho) and planned.epsilon in (None, spent.epsilon)
+
+
+def _mixtures(part: Composition) -> Iterator[tuple[Fraction, ...]]:
+    """Yield the weights of every mixture of a composition."""
+    if isinstance(part, Event):
+        return
+    if isinstance(part, Mixture):
+        yield part.weights
+    for child in part.parts:
+        yield from _mixtures(child)
+
+
+def _coins_cover(mixtures: Iterable[tuple[Fraction, ...]], recording: Recording) -> bool:
+    """Whether coins of the right weights were tossed afresh for every mixture."""
+    tossed = Counter(question for question, _ in recording.transcript if isinstance(question, tuple))
+    return Counter(mixtures) <= tossed
 
 
 def _replay(pair: NeighbourPair, estimator: Any, recording: Recording) -> Finding:

@@ -205,8 +205,9 @@ def budget(ledger: Ledger) -> Markup:
         table(caption, header, rows, numbers=frozenset({2, 3, 4})),
         paragraph(
             "Releases that look at the same records add up; of releases that look at disjoint records the largest "
-            "counts. The noise parameter is the scale of Laplace noise, the variance of Gaussian noise, or the rate "
-            "of a selection; the sensitivity is what one added or removed record can change. Noise source: "
+            "counts, and even less where fresh secret coins deal the records out (a mixture). The noise parameter is "
+            "the scale of Laplace noise, the variance of Gaussian noise, or the rate of a selection; the sensitivity "
+            "is what one added or removed record can change. Noise source: "
             f"{noise_status(ledger)}.",
             class_="note",
         ),

@@ -50,6 +50,7 @@ class MemoryTable:
         self._codes = codes
         self._target = target
         self._n_jobs = n_jobs
+        self._rows = np.arange(len(target), dtype=np.uint64)  # made once: learners pass over their table many times
         self._state = dict(state or {})
 
     @property
@@ -67,9 +68,10 @@ class MemoryTable:
 
     def derive(self, name: str, kernel: Kernel) -> MemoryTable:
         """Return a table in which each record also has the kernel's value under `name`."""
-        values = np.concatenate(list(self._map(kernel)))
-        state = {**self._state, name: values}
-        return MemoryTable(self._encoding, self._codes, self._target, n_jobs=self._n_jobs, state=state)
+        derived = object.__new__(MemoryTable)  # the records are shared, and were checked when this table was made
+        derived.__dict__.update(self.__dict__)
+        derived._state = {**self._state, name: np.concatenate(list(self._map(kernel)))}
+        return derived
 
     def _map(self, function: Callable[[Block], T]) -> Iterator[T]:
         if self._n_jobs == 1:
@@ -87,7 +89,7 @@ class MemoryTable:
             yield Block(
                 self._codes[:, rows],
                 self._target[rows],
-                np.arange(rows.start, rows.stop, dtype=np.uint64),
+                self._rows[rows],
                 {name: values[rows] for name, values in self._state.items()},
             )
 
