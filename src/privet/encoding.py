@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.errors import SchemaError
-from privet.frames import Category, Values, column_blocks, open_frame, read_feature, read_values
-from privet.grids import MAX_CODES, count_cuts_below
+from privet.frames import Category, Values, column_blocks, open_frame, read_feature, read_values, stored_by_rows
+from privet.grids import MAX_CODES, count_cuts_below, count_cuts_below_in_rows
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Column:
         if problem:
             raise SchemaError(problem)
         if self.ordered:
-            count_cuts_below(values.numbers(), np.array(self.cuts), self.code_of_missing, out)
+            count_cuts_below(values.numbers(), self.cuts, self.code_of_missing, out)
             if values.absent is not None:
                 out[values.absent] = self.code_of_missing
         else:
@@ -212,9 +212,17 @@ class Encoding:
         opened = open_frame(frame)
         codes = np.empty((self.n_features, opened.n_rows), dtype=self.dtype)
         places = opened.places([column.name for column in self.columns], ignore)
-        for rows, block in column_blocks(frame, opened):
-            for column, place, out in zip(self.columns, places, codes, strict=True):
-                column.encode(read_feature(block, place), out[rows])
+        left = list(range(self.n_features))
+        # (for a frame that is read-only numba would have to compile anew)
+        if stored_by_rows(frame) and frame.dtype == np.float64 and frame.flags.writeable:
+            ordered = [feature for feature in left if self.columns[feature].ordered]
+            cuts = {feature: self.columns[feature].cuts for feature in ordered}
+            missing = {feature: self.columns[feature].code_of_missing for feature in ordered}
+            count_cuts_below_in_rows(frame, cuts, missing, codes)
+            left = [feature for feature in left if not self.columns[feature].ordered]
+        for rows, block in column_blocks(frame, opened) if left else ():
+            for feature in left:
+                self.columns[feature].encode(read_feature(block, places[feature]), codes[feature, rows])
         return codes
 
     def encode_target(self, y: Any) -> npt.NDArray[np.int32]:

@@ -18,6 +18,8 @@ from privet.errors import SchemaError
 
 Category = str | int | float | bool
 _ROWS_TURNED_AT_ONCE = 1 << 16
+_ROWS_AT_ONCE = 1 << 14
+_MOST_TABLED = 1 << 16  # a table from integers to codes this long is made in no time
 Kind = Literal["number", "float", "bool", "string", "object", "null", "unsupported"]
 
 
@@ -124,14 +126,35 @@ def _match_numbers(
         }
     with np.errstate(over="ignore"):
         keys, first = np.unique(np.array(list(fits), dtype=data.dtype), return_index=True)
+    key_codes = np.array(list(fits.values()), dtype=np.int32)[first]
     if len(keys) == 0:
         codes = np.full(len(data), unknown, dtype=np.int32)
+    elif data.dtype.kind in "iu" and data.dtype.isnative and int(keys[-1]) - int(keys[0]) < _MOST_TABLED:
+        codes = _look_up(data, keys, key_codes, unknown)
     else:
         place = np.minimum(np.searchsorted(keys, data), len(keys) - 1)
-        key_codes = np.array(list(fits.values()), dtype=np.int32)[first]
         codes = np.where(keys[place] == data, key_codes[place], np.int32(unknown))
     if data.dtype.kind == "f":
         codes[np.isnan(data)] = missing
+    return codes
+
+
+def _look_up(
+    data: npt.NDArray[Any], keys: npt.NDArray[Any], key_codes: npt.NDArray[np.int32], unknown: int
+) -> npt.NDArray[np.int32]:
+    """Match integers by a table that reaches from the smallest key to the largest, and one place beyond."""
+    unsigned = np.dtype(f"u{data.dtype.itemsize}")
+    # Differences wrap around within the unsigned type, so that whatever is below the smallest key comes out large.
+    keys = keys.view(unsigned)
+    offsets = (keys - keys[0]).astype(np.int64)
+    table = np.full(int(offsets[-1]) + 2, unknown, dtype=np.int32)
+    table[offsets] = key_codes
+    beyond = np.uint64(len(table) - 1)
+    codes = np.empty(len(data), dtype=np.int32)
+    for start in range(0, len(data), _ROWS_AT_ONCE):  # in pieces whose intermediate results stay in a cache
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        place = np.minimum((data[rows].view(unsigned) - keys[0]).astype(np.uint64, copy=False), beyond)
+        table.take(place.view(np.int64), out=codes[rows], mode="clip")
     return codes
 
 
@@ -306,13 +329,19 @@ def open_frame(frame: Any) -> Frame:
     return Frame(names, len(names), len(eager), lambda place: eager.get_column(names[place]).to_native())
 
 
+def stored_by_rows(frame: Any) -> bool:
+    """Whether a frame is a plain array of numbers, the columns of which are strewn over its rows."""
+    if type(frame) is not np.ndarray:  # a masked array would lose its mask
+        return False
+    return frame.dtype.kind in "fiub" and frame.shape[1] > 1 and len(frame) > 0 and frame.flags.c_contiguous
+
+
 def column_blocks(frame: Any, opened: Frame) -> Iterator[tuple[slice, Frame]]:
     """Yield all rows at once; of an array that is stored row by row, blocks of rows that are turned into columns first.
 
     A single number out of every row is a cache line read for each: turning a block costs less than reading it so.
     """
-    plain = type(frame) is np.ndarray and frame.dtype.kind in "fiub"  # a masked array would lose its mask
-    if not plain or frame.shape[1] < 2 or len(frame) == 0 or not frame.flags.c_contiguous:
+    if not stored_by_rows(frame):
         yield slice(None), opened
         return
     for start in range(0, len(frame), _ROWS_TURNED_AT_ONCE):

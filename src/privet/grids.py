@@ -4,15 +4,15 @@ A grid is a strictly increasing tuple of cuts. The cell of a number is *the numb
 `cell <= c` says the same as `x <= cuts[c]`. Cuts are computed in exact or correctly rounded arithmetic, never by the
 platform's own `pow`, so that a schema means the same on every machine.
 
-The functions that count are written for machine code (`privet.compiling`), which is only fetched when the first frame
-is encoded: importing this file stays cheap. Uncompiled they are their own plain twins.
+The loops that count are machine code (`privet.grid_kernels`), which is only fetched when the first frame is encoded:
+importing this file stays cheap.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
-from functools import cache, lru_cache
-from typing import Any, ParamSpec, TypeVar
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +23,6 @@ MAX_CODES = 65_535
 
 _DIGITS = Context(prec=50)
 _ROWS_AT_ONCE = 16_384  # a buffer of doubles this long stays in the second-level cache
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 @lru_cache(maxsize=4096)
@@ -58,9 +55,28 @@ def _inner(cuts: Any, low: float, high: float) -> tuple[float, ...]:
     return tuple(dict.fromkeys(cut for cut in cuts if low <= cut < high))
 
 
-def count_cuts_below(
-    values: npt.NDArray[Any], cuts: npt.NDArray[np.float64], nan_code: int, out: npt.NDArray[Any]
-) -> None:
+class Grid(NamedTuple):
+    """Cuts, prepared for counting: `cuts_per_unit` is zero where a value's nearest cut is not found by arithmetic."""
+
+    cuts: npt.NDArray[np.float64]
+    cuts_per_unit: float
+
+
+@lru_cache(maxsize=4096)
+def prepared(cuts: tuple[float, ...]) -> Grid:
+    """Prepare strictly increasing cuts for counting."""
+    array = np.array(cuts, dtype=np.float64)
+    if len(array) < 2:
+        return Grid(array, 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        cuts_per_unit = (len(array) - 1) / (array[-1] - array[0])
+        # the same arithmetic as in `count_by_rounding`, where this is shown to be enough
+        nearest = (array - array[0]) * cuts_per_unit + 0.5
+        found_by_arithmetic = np.array_equal(np.floor(nearest), np.arange(len(array)))
+    return Grid(array, float(cuts_per_unit) if found_by_arithmetic else 0.0)
+
+
+def count_cuts_below(values: npt.NDArray[Any], cuts: Sequence[float], nan_code: int, out: npt.NDArray[Any]) -> None:
     """Write the cell of every number into `out`; what is not a number gets `nan_code`.
 
     Parameters
@@ -72,8 +88,11 @@ def count_cuts_below(
     out
         Contiguous, uint8 or uint16, as long as `values`.
     """
+    from privet.grid_kernels import count_cells  # numba takes long to import
+
+    grid = prepared(tuple(cuts))
     if values.dtype == np.float64 and values.flags.c_contiguous:
-        _count_contiguous(values, cuts, nan_code, out)
+        count_cells(values, *grid, nan_code, out)
         return
     # Converting block by block needs no second copy of the column, and one compiled function serves all dtypes.
     buffer = np.empty(min(_ROWS_AT_ONCE, len(values)), dtype=np.float64)
@@ -81,80 +100,37 @@ def count_cuts_below(
         stop = min(start + _ROWS_AT_ONCE, len(values))
         block = buffer[: stop - start]
         block[:] = values[start:stop]
-        _count_contiguous(block, cuts, nan_code, out[start:stop])
+        count_cells(block, *grid, nan_code, out[start:stop])
 
 
-def _count_contiguous(
-    values: npt.NDArray[np.float64], cuts: npt.NDArray[np.float64], nan_code: int, out: npt.NDArray[Any]
-) -> None:
-    if len(cuts) == 0:
-        out[:] = np.where(np.isnan(values), nan_code, 0)
-    elif _evenly_spaced(cuts):
-        cells_per_unit = (len(cuts) - 1) / (cuts[-1] - cuts[0]) if len(cuts) > 1 else 0.0
-        _machine_code(count_by_guess)(values, cuts, cells_per_unit, nan_code, out)
-    else:
-        _machine_code(count_by_search)(values, cuts, nan_code, out)
-
-
-def _evenly_spaced(cuts: npt.NDArray[np.float64]) -> bool:
-    """Whether a guess by multiplication lands within one cell of the truth (it is corrected in any case)."""
-    span = cuts[-1] - cuts[0]
-    even = cuts[0] + span * (np.arange(len(cuts)) / max(1, len(cuts) - 1))
-    return bool(np.isfinite(span) and np.all(np.abs(cuts - even) * len(cuts) <= span))
-
-
-@cache
-def _machine_code(function: Callable[P, T]) -> Callable[P, T]:
-    from privet.compiling import compiled  # numba takes long to import
-
-    return compiled(function)
-
-
-def count_by_guess(
+def count_cuts_below_in_rows(
     values: npt.NDArray[np.float64],
-    cuts: npt.NDArray[np.float64],
-    cells_per_unit: float,
-    nan_code: int,
+    cuts: Mapping[int, Sequence[float]],
+    nan_codes: Mapping[int, int],
     out: npt.NDArray[Any],
 ) -> None:
-    """Guess the cell by a multiplication, then walk to the exact one: the cuts decide, not the guess."""
-    n_cuts = len(cuts)
-    first, last = cuts[0], cuts[n_cuts - 1]
-    for i in range(len(values)):
-        x = values[i]
-        if x > last:
-            out[i] = n_cuts
-        elif x <= first:
-            out[i] = 0
-        elif x > first:
-            cell = int((x - first) * cells_per_unit) + 1
-            cell = min(cell, n_cuts - 1)
-            while cuts[cell] < x:
-                cell += 1
-            while cuts[cell - 1] >= x:
-                cell -= 1
-            out[i] = cell
-        else:
-            out[i] = nan_code
+    """Do the same for columns of an array that is stored row by row, without turning it into columns first.
 
+    Parameters
+    ----------
+    values
+        Of shape (n_rows, n_columns), contiguous.
+    cuts, nan_codes
+        By column; other columns are left alone.
+    out
+        Of shape (n_columns, n_rows), uint8 or uint16.
+    """
+    from privet.grid_kernels import count_cells_of_rows
 
-def count_by_search(
-    values: npt.NDArray[np.float64], cuts: npt.NDArray[np.float64], nan_code: int, out: npt.NDArray[Any]
-) -> None:
-    """Find the cells by binary searches, eight side by side and without branches that a processor could mispredict."""
-    n_rows, n_cuts = len(values), len(cuts)
-    base = np.zeros(8, dtype=np.uint32)
-    for start in range(0, n_rows, 8):
-        width = min(8, n_rows - start)
-        base[:] = 0
-        length = n_cuts
-        # Invariant: every cut before `base` is below the value; its cell lies in base .. base + length.
-        while length > 1:
-            half = length >> 1
-            for k in range(width):
-                below = cuts[base[k] + np.uint32(half - 1)] < values[start + k]
-                base[k] += np.uint32(half) * np.uint32(below)
-            length -= half
-        for k in range(width):
-            x = values[start + k]
-            out[start + k] = nan_code if x != x else base[k] + np.uint32(cuts[base[k]] < x)
+    if not cuts:
+        return
+    grids = [prepared(tuple(cuts[column])) for column in cuts]
+    count_cells_of_rows(
+        values,
+        np.array(list(cuts), dtype=np.int64),
+        np.concatenate([grid.cuts for grid in grids]),
+        np.cumsum([len(grid.cuts) for grid in grids], dtype=np.int64),
+        np.array([grid.cuts_per_unit for grid in grids]),
+        np.array([nan_codes[column] for column in cuts], dtype=np.int64),
+        out,
+    )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from privet.encoding import ClassTarget, Encoding, RangeTarget
 from privet.errors import SchemaError
-from privet.frames import read_column
+from privet.frames import read_column, read_values
 from privet.schema import Categorical, Numeric, Schema
 
 SCHEMA = Schema(
@@ -111,7 +111,11 @@ def test_arrays_stored_by_rows_are_turned_block_by_block(monkeypatch) -> None:
     monkeypatch.setattr("privet.frames._ROWS_TURNED_AT_ONCE", 7)
     X = np.random.default_rng(0).normal(4, 5, (30, 2))
     numeric = Schema({"a": Numeric(0, 8), "b": Numeric(0, 8, grid="log", missing=True)}, classes=[0, 1]).encoding()
-    np.testing.assert_array_equal(numeric.encode(X), numeric.encode(np.asfortranarray(X)))
+    X[3] = np.nan
+    by_columns = numeric.encode(np.asfortranarray(X))
+    np.testing.assert_array_equal(numeric.encode(X), by_columns)  # not turned at all
+    X.flags.writeable = False
+    np.testing.assert_array_equal(numeric.encode(X), by_columns)
 
 
 def test_arrays_of_text_are_read_value_by_value() -> None:
@@ -178,6 +182,16 @@ def test_a_category_is_matched_by_pythons_equality() -> None:
     assert encoding.encode(pd.DataFrame({"c": np.array([1, 0, 1], np.int8)})).tolist() == [[1, 0, 1]]
     big = pl.DataFrame({"c": [2**53 + 1, 2**53, None]})
     assert encoding.encode(big).tolist() == [[4, 0, 0]]
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i4"])
+def test_integers_of_every_type_are_matched_by_their_value(dtype) -> None:
+    limits = np.iinfo(dtype)
+    values = [limits.min, limits.min + 1, 0, 1, 2, 5, 100, limits.max - 1, limits.max]
+    column = np.array(values, dtype=dtype)
+    for classes in ([1, 0], [100, limits.max], [limits.min, limits.max, 2], [limits.min, limits.min + 1], [7, 8]):
+        expected = [classes.index(value) if value in classes else -1 for value in values]
+        assert ClassTarget(tuple(classes)).encode(read_values(column)).tolist() == expected
 
 
 cell = (

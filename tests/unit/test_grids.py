@@ -1,6 +1,7 @@
 """Grids: where cuts are, and that the compiled counters agree with their plain meaning."""
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import inf, nan
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet.grids import count_by_guess, count_by_search, count_cuts_below, linear_cuts, log_cuts
+from privet.grid_kernels import count_by_rounding, count_by_search
+from privet.grids import count_cuts_below, count_cuts_below_in_rows, linear_cuts, log_cuts, prepared
 
 bounded = st.floats(-1e12, 1e12)
 
@@ -52,29 +54,82 @@ def test_a_range_of_neighbouring_doubles_has_one_cut() -> None:
 
 
 cut_lists = st.lists(st.floats(-100, 100), min_size=1, max_size=40, unique=True).map(sorted)
+ODD = [nan, inf, -inf, 0.0, -0.0, 5e-324, -5e-324, 1e-310, -1e-310, 1.7e308, -1.7e308]
+
+
+@st.composite
+def grids(draw: st.DrawFn) -> tuple[float, ...]:
+    """Cuts of all kinds: equal widths of any size and place, geometric, any at all, and almost equal widths."""
+    kind = draw(st.sampled_from(["linear", "log", "any", "bent"]))
+    if kind == "any":
+        return tuple(draw(cut_lists))
+    low = draw(st.one_of(st.floats(-100, 100), st.sampled_from([0.0, -1e300, 1e-300, 2.0**52, -5e-324])))
+    high = low + draw(st.floats(1e-3, 100)) * max(abs(low), draw(st.sampled_from([1.0, 1e-300, 1e200])))
+    if not low < high < inf:
+        high = float(np.nextafter(low, inf))
+    place = log_cuts if kind == "log" else linear_cuts
+    cuts = np.array(place(low, high, draw(st.integers(2, 255))))
+    if kind == "bent":  # some of these grids no longer find their cuts by arithmetic
+        cuts = np.unique(cuts + (high - low) * draw(st.floats(0, 0.1)) * np.sin(np.arange(len(cuts))))
+    return tuple(cuts.tolist()) or (low,)
+
+
+def around(cuts: Sequence[float]) -> list[float]:
+    """Every cut, the doubles next to it on both sides, and odd numbers."""
+    return [*cuts, *np.nextafter(cuts, inf).tolist(), *np.nextafter(cuts, -inf).tolist(), *ODD]
+
+
+def plain_cells(values: Sequence[float], cuts: Sequence[float], nan_code: int) -> list[int]:
+    """What counting means."""
+    return [nan_code if x != x else bisect_left(cuts, x) for x in values]
 
 
 @settings(deadline=None)
-@given(cut_lists, st.lists(st.floats(width=64), max_size=40), st.booleans())
-def test_the_cell_is_the_number_of_cuts_strictly_below(cuts, extra, even) -> None:
-    if even:
-        cuts = list(linear_cuts(cuts[0], cuts[0] + 7.0, 30))
-    values = np.array([*cuts, *np.nextafter(cuts, inf), *np.nextafter(cuts, -inf), *extra, nan, inf, -inf])
-    expected = [99 if x != x else bisect_left(cuts, x) for x in values.tolist()]
+@given(grids(), st.lists(st.floats(width=64), max_size=40))
+def test_the_cell_is_the_number_of_cuts_strictly_below(cuts, extra) -> None:
+    values = [*around(cuts), *extra]
     for dtype in (np.uint8, np.uint16):
         out = np.empty(len(values), dtype=dtype)
-        count_cuts_below(values, np.array(cuts), 99, out)
-        assert out.tolist() == expected
+        count_cuts_below(np.array(values), cuts, 99, out)
+        assert out.tolist() == plain_cells(values, cuts, 99)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(grids(), min_size=2, max_size=4), st.integers(1, 600), st.integers(0, 10**6))
+def test_arrays_stored_by_rows_have_the_same_cells(of_columns, n_rows, seed) -> None:
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.choice(around(cuts), n_rows) for cuts in of_columns])
+    out = np.full(X.T.shape, 250, dtype=np.uint16)
+    left_alone = int(rng.integers(len(of_columns)))
+    cuts = {column: grid for column, grid in enumerate(of_columns) if column != left_alone}
+    count_cuts_below_in_rows(X, cuts, dict.fromkeys(cuts, 99), out)
+    for column, cells in enumerate(out.tolist()):
+        expected = plain_cells(X[:, column].tolist(), cuts[column], 99) if column in cuts else [250] * n_rows
+        assert cells == expected
 
 
 @given(cut_lists, st.lists(st.floats(width=64), max_size=20))
-def test_both_counters_are_exact_whatever_the_spacing(cuts, values) -> None:
+def test_searching_is_exact_whatever_the_spacing(cuts, values) -> None:
     array, out = np.array([*values, *cuts, nan]), np.empty(len(values) + len(cuts) + 1, dtype=np.uint8)
-    expected = [99 if x != x else bisect_left(cuts, x) for x in array.tolist()]
     count_by_search(array, np.array(cuts), 99, out)
-    assert out.tolist() == expected
-    count_by_guess(array, np.array(cuts), 0.37, 99, out)  # a poor guess costs time, never a wrong cell
-    assert out.tolist() == expected
+    assert out.tolist() == plain_cells(array.tolist(), cuts, 99)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-4.0, 4.0), (0.0, 99999.0), (1e9, 1e9 + 1), (-1e300, 1e300), (0.1, 0.7)])
+@pytest.mark.parametrize("bins", [2, 32, 255, 5000])
+def test_equal_widths_are_found_by_arithmetic(low, high, bins) -> None:
+    assert prepared(linear_cuts(low, high, bins)).cuts_per_unit > 0
+
+
+def test_arithmetic_is_not_trusted_where_a_cut_is_not_its_own_nearest() -> None:
+    # The cut 2.1 is not where a third one of equal width would be: rounding alone puts 2.2 into the wrong cell.
+    cuts = (0.0, 1.0, 2.0, 2.1, 4.0)
+    assert prepared(cuts).cuts_per_unit == 0
+    out = np.empty(1, dtype=np.uint8)
+    count_by_rounding(np.array([2.2]), np.array(cuts), 1.0, 99, out)
+    assert out[0] != bisect_left(cuts, 2.2)
+    count_cuts_below(np.array([2.2]), cuts, 99, out)
+    assert out[0] == bisect_left(cuts, 2.2)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int8, np.int64, np.uint16, np.bool_])
@@ -82,11 +137,11 @@ def test_both_counters_are_exact_whatever_the_spacing(cuts, values) -> None:
 def test_dtypes_and_strides_do_not_matter(dtype, step) -> None:
     values = (np.arange(40_000) % 120).astype(dtype)[::step]
     cuts, out = linear_cuts(0.0, 100.0, 32), np.empty(len(values), dtype=np.uint8)
-    count_cuts_below(values, np.array(cuts), 0, out)
+    count_cuts_below(values, cuts, 0, out)
     assert np.array_equal(out, np.searchsorted(cuts, values.astype(np.float64)))
 
 
 def test_no_cuts_make_one_cell() -> None:
     out = np.empty(3, dtype=np.uint8)
-    count_cuts_below(np.array([1.0, nan, -inf]), np.array([]), 5, out)
+    count_cuts_below(np.array([1.0, nan, -inf]), (), 5, out)
     assert out.tolist() == [0, 5, 0]
