@@ -148,7 +148,7 @@ def fitting(X: np.ndarray, y: np.ndarray, repeats: int, peer: Path | None) -> li
             answer = subprocess.run(command, check=True, capture_output=True, text=True)
         found.insert(0, Comparison("fit, against diffprivlib's forest", ours, float(answer.stdout.split()[-1]), 3))
     fitted = forest().fit(X, y)
-    times = best_of_both(lambda: fitted.predict(X), lambda: extra.predict(X), 1)
+    times = best_of_both(lambda: fitted.predict(X), lambda: extra.predict(X), repeats)
     found.append(Comparison("prediction, against ExtraTrees", *times, 5))
     return found
 
@@ -162,6 +162,7 @@ def threads(X: np.ndarray, y: np.ndarray, repeats: int) -> list[Comparison]:
     tables = [MemoryTable(encoding, codes, target, n_jobs=n_jobs) for n_jobs in (2, 1)]
     counting = [lambda table=table: table.aggregate(LeafClassCounts(trees, 2)) for table in tables]
     voting = [lambda n_jobs=n_jobs: model.votes(codes, n_jobs) for n_jobs in (2, 1)]
+    repeats = 3 * repeats  # they are short, and a clock on the wall needs some luck
     return [
         Comparison(
             "route and count, two threads against one", *best_of_both(*counting, repeats, time.perf_counter), 1.6

@@ -34,6 +34,9 @@ _HALF = np.uint64(32)
 _WORD = np.uint64(64)
 _ZERO = np.uint64(0)
 
+_GUIDE_BITS = np.uint64(12)
+_IDS_AT_ONCE = 1024
+
 
 @inlined
 def _rotate(word: np.uint64, bits: np.uint64) -> np.uint64:
@@ -102,6 +105,21 @@ def _hash_each(key0: np.uint64, key1: np.uint64, ids: NDArray[np.uint64]) -> NDA
 
 
 @compiled
+def _count_edges(
+    key0: np.uint64, key1: np.uint64, ids: NDArray[np.uint64], edges: NDArray[np.uint64], guide: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    out = np.empty(ids.size, np.int32)
+    for start in range(0, ids.size, _IDS_AT_ONCE):
+        words = _hash_each(key0, key1, ids[start : start + _IDS_AT_ONCE])
+        for i in range(words.size):
+            part = guide[words[i] >> (_WORD - _GUIDE_BITS)]
+            while part < edges.size and edges[part] <= words[i]:
+                part += 1
+            out[start + i] = part
+    return out
+
+
+@compiled
 def _hash_rows(key0: np.uint64, key1: np.uint64, words: NDArray[np.uint64], codes: NDArray[Any]) -> NDArray[np.uint64]:
     n_features, n_rows = codes.shape
     length = np.uint64(8 + 2 * n_features)
@@ -136,6 +154,30 @@ def siphash_array(key: bytes, ids: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """
     key0, key1 = key_words(key)
     return _hash_each(key0, key1, np.ascontiguousarray(ids, dtype=np.uint64))
+
+
+def siphash_parts(key: bytes, ids: NDArray[np.uint64], edges: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """Return how many of the edges are at or below SipHash-2-4 of each id: the part of a partition that it falls into.
+
+    Parameters
+    ----------
+    key : bytes
+        16 bytes.
+    ids : uint64 array
+        What is hashed.
+    edges : uint64 array
+        Not falling.
+
+    Notes
+    -----
+    A table by the leading bits of the hash says how many edges lie below all such words; the few others are compared
+    one by one. So this is as exact as a search, in a fraction of its time.
+    """
+    key0, key1 = key_words(key)
+    edges = np.ascontiguousarray(edges, dtype=np.uint64)
+    lowest = np.arange(1 << int(_GUIDE_BITS), dtype=np.uint64) << (_WORD - _GUIDE_BITS)
+    guide = np.searchsorted(edges, lowest, side="right").astype(np.int64)
+    return _count_edges(key0, key1, np.ascontiguousarray(ids, dtype=np.uint64), edges, guide)
 
 
 def siphash_rows(key: bytes, words: NDArray[np.uint64], codes: NDArray[Any]) -> NDArray[np.uint64]:

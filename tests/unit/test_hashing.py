@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from privet.errors import ParameterError
-from privet.hashing import bounded, key_words, mix, siphash_array, siphash_rows, siphash_words
+from privet.hashing import bounded, key_words, mix, siphash_array, siphash_parts, siphash_rows, siphash_words
 
 # SipHash-2-4 of the bytes 0, 1, ..., length - 1 under the key 0, 1, ..., 15 (vectors of the reference code).
 KEY = bytes(range(16))
@@ -61,6 +61,16 @@ def test_a_short_key_is_refused():
 def test_another_key_gives_other_hashes():
     ids = np.arange(1000, dtype=np.uint64)
     assert not np.any(siphash_array(KEY, ids) == siphash_array(bytes(16), ids))
+
+
+@pytest.mark.parametrize("n_edges", [0, 1, 2, 99, 5000])
+def test_parts_are_the_number_of_edges_at_or_below_the_hash(n_edges):
+    ids = np.arange(5000, dtype=np.uint64)
+    words = siphash_array(KEY, ids)
+    rng = np.random.default_rng(n_edges)
+    edges = rng.choice([*words, *(words + np.uint64(1)), 0, 1, 2**52 - 1, 2**52, 2**64 - 1], n_edges)
+    edges = np.sort(edges.astype(np.uint64))  # many at a hash or right above one, some equal
+    np.testing.assert_array_equal(siphash_parts(KEY, ids, edges), np.searchsorted(edges, words, side="right"))
 
 
 @numba.njit

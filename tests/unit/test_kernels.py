@@ -132,7 +132,7 @@ def test_a_builder_wants_one_split_for_each_open_node() -> None:
 def test_summed_values_are_the_sums_over_trees_in_their_order(
     encoding: Encoding, depth: int, seed: int, n_classes: int
 ) -> None:
-    trees = grown(Domains.of(encoding), 3, depth, seed)
+    trees = grown(Domains.of(encoding), 3 + seed % 5, depth, seed)
     codes = random_codes(encoding, 30, seed)
     values = np.random.default_rng(seed).random((trees.n_leaves, n_classes))
     expected = np.zeros((30, n_classes))
@@ -142,17 +142,18 @@ def test_summed_values_are_the_sums_over_trees_in_their_order(
 
 
 @laws
-@given(encodings(), st.integers(0, 4), st.integers(0, 10**6))
-def test_counted_labels_leave_out_those_that_abstain(encoding: Encoding, depth: int, seed: int) -> None:
+@given(encodings(), st.integers(0, 4), st.integers(0, 10**6), st.integers(1, 6))
+def test_counted_labels_leave_out_those_that_abstain(encoding: Encoding, depth: int, seed: int, n_classes: int) -> None:
     trees = grown(Domains.of(encoding), 3, depth, seed)
     codes = random_codes(encoding, 30, seed)
-    labels = np.random.default_rng(seed).integers(0, N_CLASSES + 1, trees.n_leaves).astype(np.uint16)
-    expected = np.zeros((30, N_CLASSES), np.int32)
+    labels = np.random.default_rng(seed).integers(0, n_classes + 1, trees.n_leaves).astype(np.uint16)
+    labels[labels == n_classes] = (n_classes, 65_535)[seed % 2]
+    expected = np.zeros((30, n_classes), np.int32)
     for leaves in plain_route(trees, codes):
         for row, leaf in enumerate(leaves):
-            if labels[leaf] < N_CLASSES:
+            if labels[leaf] < n_classes:
                 expected[row, labels[leaf]] += 1
-    counted = count_labels(trees, codes, labels, N_CLASSES)
+    counted = count_labels(trees, codes, labels, n_classes)
     assert counted.dtype == np.int32
     np.testing.assert_array_equal(counted, expected)
 

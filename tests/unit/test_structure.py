@@ -49,6 +49,24 @@ def test_complete_trees_route_as_plain_words_say(encoding: Encoding, depth: int,
     np.testing.assert_array_equal(trees.route(codes, [2, 0]), expected[[2, 0]])
 
 
+@pytest.mark.parametrize("n_codes", [200, 256, 300, 65_535])
+@pytest.mark.parametrize("depth", range(10))
+def test_thresholds_route_the_same_at_every_depth_and_width(depth: int, n_codes: int) -> None:
+    domains = Domains(*(np.full(6, value) for value in (True, n_codes, n_codes, -1)))
+    rng = np.random.default_rng(depth)
+    shape = (5, 2**depth - 1)
+    feature, n_rows = rng.integers(0, 6, shape).astype(np.int32), BLOCK_ROWS + 77
+    cut = rng.choice([0, 1, 126, 127, 128, n_codes // 2, n_codes - 3, n_codes - 2], shape).astype(np.int32)
+    codes = rng.choice([0, 1, 2, 127, 128, 129, n_codes // 2, n_codes - 2, n_codes - 1], (6, n_rows))
+    none = np.full(shape, -1, np.int32)
+    trees = CompleteTrees(domains, Splits(feature, cut, none >= 0, none, np.zeros((0, 1), np.uint64)))
+    for tree, leaves in enumerate(trees.route(codes)):
+        node = np.zeros(n_rows, np.int64)
+        for _ in range(depth):
+            node = 2 * node + 1 + (codes[feature[tree, node], np.arange(n_rows)] > cut[tree, node])
+        np.testing.assert_array_equal(leaves, (tree << depth) + node - (2**depth - 1))
+
+
 @laws
 @given(encodings(), st.integers(0, 5), st.integers(0, 10**6))
 def test_explicit_trees_route_as_plain_words_say(encoding: Encoding, depth: int, seed: int) -> None:
@@ -64,8 +82,9 @@ def test_a_row_routed_through_its_own_tree_reaches_the_same_leaf(
 ) -> None:
     domains = Domains.of(encoding)
     trees = grown(domains, 4, depth, seed) if explicit else complete_by_chance(domains, 4, depth, seed, True)
-    codes = random_codes(encoding, 50, seed)
-    own = np.random.default_rng(seed).integers(-1, 5, 50)
+    n_rows = 50 if seed % 2 else BLOCK_ROWS + 50
+    codes = random_codes(encoding, n_rows, seed)
+    own = np.random.default_rng(seed).integers(-1, 5, n_rows)
     leaves = trees.route_assigned(codes, own)
     there = (own >= 0) & (own < 4)
     np.testing.assert_array_equal(leaves[there], trees.route(codes)[own[there], np.flatnonzero(there)])

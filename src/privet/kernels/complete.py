@@ -19,25 +19,30 @@ _ONE = np.uint64(1)
 _GROUP = 8  # rows routed side by side; the vector loops rely on BLOCK_ROWS being a multiple of it
 
 
+def as_signed(low: NDArray[Any]) -> NDArray[Any]:
+    """Return thresholds as `route_thresholds` takes them: signed, in the order of the unsigned ones.
+
+    Processors compare vectors of signed numbers in one instruction, unsigned ones in two.
+    """
+    half = low.dtype.type(1 << (8 * low.itemsize - 1))
+    signed: NDArray[Any] = (low ^ half).view(np.dtype(f"i{low.itemsize}"))
+    return signed
+
+
 @compiled
-def _three_levels(
-    chosen: Codes,
-    column_0: Codes,
-    column_1: Codes,
-    column_2: Codes,
-    column_3: Codes,
-    column_4: Codes,
-    column_5: Codes,
-    column_6: Codes,
-    low: Codes,
-) -> None:
+def _three_levels(chosen: Codes, block: Codes, offset: NDArray[np.uint32], low: Codes, root: int) -> None:
     """Route all rows of a block through a subtree of seven nodes; `chosen` gets 0..7.
 
     Every comparison is made for every row, so that the loop has no branch and becomes vector instructions. The casts
     keep all values as narrow as codes; numba would widen them, and each widening halves the rows per instruction.
     """
     cast = chosen.dtype.type
-    low_0, low_1, low_2, low_3, low_4, low_5, low_6 = low[0], low[1], low[2], low[3], low[4], low[5], low[6]
+    left, bottom = 2 * root + 1, 4 * root + 3
+    column_0, column_1, column_2 = block[offset[root] :], block[offset[left] :], block[offset[left + 1] :]
+    column_3, column_4 = block[offset[bottom] :], block[offset[bottom + 1] :]
+    column_5, column_6 = block[offset[bottom + 2] :], block[offset[bottom + 3] :]
+    low_0, low_1, low_2 = low[root], low[left], low[left + 1]
+    low_3, low_4, low_5, low_6 = low[bottom], low[bottom + 1], low[bottom + 2], low[bottom + 3]
     for row in range(BLOCK_ROWS):
         leaf_01 = cast(1) if column_3[row] >= low_3 else cast(0)
         leaf_23 = cast(3) if column_4[row] >= low_4 else cast(2)
@@ -50,27 +55,23 @@ def _three_levels(
 
 @compiled
 def _join_four(
-    chosen: Codes,
-    inner_0: Codes,
-    inner_1: Codes,
-    inner_2: Codes,
-    inner_3: Codes,
-    column_0: Codes,
-    column_1: Codes,
-    column_2: Codes,
-    low: Codes,
+    chosen: Codes, inner: Codes, n_inner: int, block: Codes, offset: NDArray[np.uint32], low: Codes, root: int
 ) -> None:
-    """Put two levels on top of four subtrees of three levels; `chosen` gets 0..31.
+    """Put two levels on top of four subtrees, in each of which `inner` has one of `n_inner` places for every row.
 
     All loads come before the first choice: a load under a condition would keep the loop from becoming vectors.
     """
     cast = chosen.dtype.type
-    low_0, low_1, low_2 = low[0], low[1], low[2]
+    left = 2 * root + 1
+    inner_0, inner_1, inner_2, inner_3 = inner[0], inner[1], inner[2], inner[3]
+    column_0, column_1, column_2 = block[offset[root] :], block[offset[left] :], block[offset[left + 1] :]
+    low_0, low_1, low_2 = low[root], low[left], low[left + 1]
+    base_1, base_2, base_3 = cast(n_inner), cast(2 * n_inner), cast(3 * n_inner)
     for row in range(BLOCK_ROWS):
         value_0 = inner_0[row]
-        value_1 = cast(inner_1[row] | cast(8))
-        value_2 = cast(inner_2[row] | cast(16))
-        value_3 = cast(inner_3[row] | cast(24))
+        value_1 = cast(inner_1[row] | base_1)
+        value_2 = cast(inner_2[row] | base_2)
+        value_3 = cast(inner_3[row] | base_3)
         second_0 = column_0[row] >= low_0
         second_1 = column_1[row] >= low_1
         second_2 = column_2[row] >= low_2
@@ -80,44 +81,20 @@ def _join_four(
 
 
 @compiled
-def _subtree(chosen: Codes, block: Codes, offset: NDArray[np.uint32], low: Codes, root: int, lows: Codes) -> None:
-    left, bottom = 2 * root + 1, 4 * root + 3
-    lows[0], lows[1], lows[2] = low[root], low[left], low[left + 1]
-    lows[3], lows[4], lows[5], lows[6] = low[bottom], low[bottom + 1], low[bottom + 2], low[bottom + 3]
-    _three_levels(
-        chosen,
-        block[offset[root] :],
-        block[offset[left] :],
-        block[offset[left + 1] :],
-        block[offset[bottom] :],
-        block[offset[bottom + 1] :],
-        block[offset[bottom + 2] :],
-        block[offset[bottom + 3] :],
-        lows,
-    )
-
-
-@compiled
-def _upper_levels(
-    scratch: Codes, block: Codes, offset: NDArray[np.uint32], low: Codes, levels: int, lows: Codes
-) -> None:
-    """Evaluate the upper three or five levels of a tree for a block; the place within the level is in scratch[0]."""
+def _upper_levels(scratch: Codes, block: Codes, offset: NDArray[np.uint32], low: Codes, levels: int) -> None:
+    """Evaluate the upper three, five or seven levels of a tree for a block; scratch[0] gets the place in the level."""
     if levels == 3:
-        _subtree(scratch[0], block, offset, low, 0, lows)
-        return
-    for quarter in range(4):
-        _subtree(scratch[1 + quarter], block, offset, low, 3 + quarter, lows)
-    _join_four(
-        scratch[0],
-        scratch[1],
-        scratch[2],
-        scratch[3],
-        scratch[4],
-        block[offset[0] :],
-        block[offset[1] :],
-        block[offset[2] :],
-        low[:3],
-    )
+        _three_levels(scratch[0], block, offset, low, 0)
+    elif levels == 5:
+        for quarter in range(4):
+            _three_levels(scratch[1 + quarter], block, offset, low, 3 + quarter)
+        _join_four(scratch[0], scratch[1:5], 8, block, offset, low, 0)
+    else:
+        for sixteenth in range(16):
+            _three_levels(scratch[5 + sixteenth], block, offset, low, 15 + sixteenth)
+        for quarter in range(4):
+            _join_four(scratch[1 + quarter], scratch[5 + 4 * quarter :], 8, block, offset, low, 3 + quarter)
+        _join_four(scratch[0], scratch[1:5], 32, block, offset, low, 0)
 
 
 @inlined
@@ -142,15 +119,20 @@ def route_thresholds(
     codes, start, stop
         The rows; at most `BLOCK_ROWS` of them.
     tests : NodeTests
-        Arrays of shape (n_trees, 2 ** depth - 1); no node has a set, and `low` has the dtype of codes.
+        Arrays of shape (n_trees, 2 ** depth - 1); no node has a set, and `low` has been made by `as_signed`.
     out : int32 array of shape (number of trees, BLOCK_ROWS)
         Leaf ids, counted through the whole forest.
     """
-    block = np.zeros(tests.columns.source.size * BLOCK_ROWS, codes.dtype)
-    copy_block(codes, start, stop, tests.columns, block)
-    scratch = np.zeros((5, BLOCK_ROWS), codes.dtype)
-    lows = np.zeros(7, codes.dtype)
-    upper = 5 if depth >= 5 else (3 if depth >= 3 else 0)
+    copied = np.zeros(tests.columns.source.size * BLOCK_ROWS, codes.dtype)
+    copy_block(codes, start, stop, tests.columns, copied)
+    half = codes.dtype.type(1 << (8 * codes.itemsize - 1))
+    for place in range(copied.size):
+        copied[place] ^= half
+    block = copied.view(tests.low.dtype)
+    scratch = np.zeros((21, BLOCK_ROWS), tests.low.dtype)
+    upper = 0
+    for levels in (3, 5, 7):
+        upper = levels if depth >= levels else upper
     level_start = np.uint64((1 << upper) - 1)
     n_leaves = 1 << depth
     n_groups = (stop - start + _GROUP - 1) // _GROUP
@@ -158,7 +140,7 @@ def route_thresholds(
         tree = first_tree + index
         tree_offset, tree_low, leaves = tests.offset[tree], tests.low[tree], out[index]
         if upper:
-            _upper_levels(scratch, block, tree_offset, tree_low, upper, lows)
+            _upper_levels(scratch, block, tree_offset, tree_low, upper)
         begun = scratch[0]
         to_leaf = np.int64(tree) * n_leaves - (n_leaves - 1)
         for group in range(n_groups):

@@ -52,6 +52,9 @@ class Nodes(NamedTuple):
         Leaf ids, -1 for inner nodes.
     roots, depths : int64 arrays
         One entry for each tree.
+    records : uint32 array of shape (number of nodes, 8)
+        What routing asks of a node, side by side, so that a row which meets a tree for the first time waits for one
+        cache line a node: offset, low, set_start (of `NodeTests`), first_child and by_code; the rest is padding.
     """
 
     first_child: NDArray[np.uint32]
@@ -59,6 +62,7 @@ class Nodes(NamedTuple):
     leaf: NDArray[np.int32]
     roots: NDArray[np.int64]
     depths: NDArray[np.int64]
+    records: NDArray[np.uint32]
 
 
 @inlined

@@ -14,6 +14,9 @@ from privet.compiling import compiled
 from privet.kernels.blocks import BLOCK_ROWS, TREES_AT_ONCE, Codes
 from privet.kernels.count import Router
 
+_BITS = 16  # of a word, for the count of one class
+_CLASSES_IN_A_WORD = 4
+
 
 @compiled
 def _add_values(leaves: NDArray[np.int32], values: NDArray[np.float64], sums: NDArray[np.float64]) -> None:
@@ -26,13 +29,18 @@ def _add_values(leaves: NDArray[np.int32], values: NDArray[np.float64], sums: ND
 
 @compiled
 def _add_pairs(leaves: NDArray[np.int32], values: NDArray[np.float64], sums: NDArray[np.float64]) -> None:
-    """The same for two classes: without an inner loop it takes less than half the time."""
-    for tree in range(leaves.shape[0]):
-        of_tree = leaves[tree]
+    """The same for two classes, in half the time: no inner loop, and sums are fetched once for every four trees."""
+    in_fours = leaves.shape[0] - leaves.shape[0] % 4
+    for tree in range(0, in_fours, 4):
+        tree_0, tree_1, tree_2, tree_3 = leaves[tree], leaves[tree + 1], leaves[tree + 2], leaves[tree + 3]
         for row in range(sums.shape[0]):
-            leaf = np.uint64(of_tree[row])  # unsigned: no test for an index from the end
-            sums[row, 0] += values[leaf, 0]
-            sums[row, 1] += values[leaf, 1]
+            # unsigned: no test for an index from the end
+            leaf_0, leaf_1 = np.uint64(tree_0[row]), np.uint64(tree_1[row])
+            leaf_2, leaf_3 = np.uint64(tree_2[row]), np.uint64(tree_3[row])
+            first = sums[row, 0] + values[leaf_0, 0] + values[leaf_1, 0] + values[leaf_2, 0] + values[leaf_3, 0]
+            second = sums[row, 1] + values[leaf_0, 1] + values[leaf_1, 1] + values[leaf_2, 1] + values[leaf_3, 1]
+            sums[row, 0], sums[row, 1] = first, second
+    _add_values(leaves[in_fours:], values, sums)
 
 
 @compiled
@@ -43,6 +51,20 @@ def _add_labels(leaves: NDArray[np.int32], labels: NDArray[np.uint16], sums: NDA
             label = np.int64(labels[leaves[tree, row]])
             if label < n_classes:  # any other label abstains
                 sums[row, label] += 1
+
+
+@compiled
+def _add_ballots(leaves: NDArray[np.int32], ballots: NDArray[np.uint64], sums: NDArray[np.uint64]) -> None:
+    for tree in range(leaves.shape[0]):
+        of_tree = leaves[tree]
+        for row in range(sums.size):
+            sums[row] += ballots[np.uint64(of_tree[row])]
+
+
+def _as_ballots(labels: NDArray[np.uint16], n_classes: int) -> NDArray[np.uint64]:
+    """Return a word for each leaf with a one in the 16 bits that belong to its label; zero if it abstains."""
+    place = np.minimum(labels, n_classes).astype(np.uint64) * np.uint64(_BITS)
+    return np.where(labels < n_classes, np.uint64(1) << (place % np.uint64(64)), np.uint64(0))
 
 
 def _in_blocks(
@@ -108,6 +130,13 @@ def count_labels(
     -------
     int32 array of shape (n_rows, n_classes)
     """
-    sums = np.zeros((codes.shape[1], n_classes), np.int32)
+    n_rows = codes.shape[1]
+    if n_classes <= _CLASSES_IN_A_WORD and structure.n_trees < 1 << _BITS:
+        # All counts of a row in one word: an addition for each tree, without a branch and without overflow.
+        words = np.zeros(n_rows, np.uint64)
+        _in_blocks(structure, codes, _add_ballots, _as_ballots(labels, n_classes), words, n_jobs)
+        by_class = words.astype("<u8", copy=False).view("<u2").reshape(n_rows, _CLASSES_IN_A_WORD)
+        return by_class[:, :n_classes].astype(np.int32)
+    sums = np.zeros((n_rows, n_classes), np.int32)
     _in_blocks(structure, codes, _add_labels, np.ascontiguousarray(labels), sums, n_jobs)
     return sums

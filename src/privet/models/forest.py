@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.compiling import compiled
 from privet.encoding import Encoding
 from privet.errors import ParameterError
 from privet.kernels import count_labels, sum_values
@@ -23,6 +24,18 @@ __all__ = ["Forest", "LeafCounts", "LeafLabels", "Structure", "Voting", "estimat
 
 Voting = Literal["majority", "threshold", "probabilistic"]
 VOTINGS = ("majority", "threshold", "probabilistic")
+
+
+@compiled
+def _divide_by_totals(sums: NDArray[np.float64]) -> None:
+    """Let each row add up to one; a row of zeros gets equal shares."""
+    n_rows, n_classes = sums.shape
+    for row in range(n_rows):
+        total = 0.0
+        for k in range(n_classes):
+            total += sums[row, k]
+        for k in range(n_classes):
+            sums[row, k] = sums[row, k] / total if total > 0 else 1.0 / n_classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,10 +110,8 @@ class Forest(FieldsOnly):
             sums = counted.astype(np.float64)
         else:
             sums = sum_values(self.structure, codes, self._shares, n_jobs)
-        total = sums.sum(axis=1, keepdims=True)
-        sums[total[:, 0] == 0] = 1.0
-        shares: NDArray[np.float64] = sums / np.where(total > 0, total, sums.shape[1])
-        return shares
+        _divide_by_totals(sums)
+        return sums
 
     def predict(self, codes: NDArray[Any], n_jobs: int = 1, rng: PublicRng | None = None) -> NDArray[np.int64]:
         """Return the number of the class that wins, the first of equals; probabilistic voting draws it with `rng`."""

@@ -60,12 +60,12 @@ class CompleteTrees(Trees):
 
     @cached_property
     def _thresholds(self) -> NodeTests | None:
-        """The tests in the dtype of codes, if all are thresholds: then whole columns are compared at once."""
+        """The tests as narrow as codes, if all are thresholds: then whole columns are compared at once."""
         # A cut at the last code sends nothing to the second child, and one more may not fit the dtype.
         dtype = self.domains.dtype
         if (self.splits.set_index >= 0).any() or (self._tests.low > np.iinfo(dtype).max).any():
             return None
-        return self._tests._replace(low=self._tests.low.astype(dtype))
+        return self._tests._replace(low=complete.as_signed(self._tests.low.astype(dtype)))
 
     def route_block(self, codes: NDArray[Any], start: int, stop: int, first_tree: int, out: NDArray[np.int32]) -> None:
         """Write leaf ids of rows start..stop (a block at most) in trees from `first_tree` on, one a row of `out`."""

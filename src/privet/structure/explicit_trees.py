@@ -161,7 +161,10 @@ class ExplicitTrees(Trees):
         is_leaf = self.leaf >= 0
         first = np.where(is_leaf, np.arange(self.leaf.size), self.first_child).astype(np.uint32)
         by_code = np.where(self.n_children > 2, np.uint32(0xFFFFFFFF), np.uint32(0))
-        return Nodes(first, by_code, self.leaf, self.tree_offsets[:-1], self.depths)
+        records = np.zeros((self.leaf.size, 8), np.uint32)
+        for place, part in enumerate((self._tests.offset, self._tests.low, self._tests.set_start, first, by_code)):
+            records[:, place] = part
+        return Nodes(first, by_code, self.leaf, self.tree_offsets[:-1], self.depths, records)
 
     def route_block(self, codes: NDArray[Any], start: int, stop: int, first_tree: int, out: NDArray[np.int32]) -> None:
         """Write leaf ids of rows start..stop (a block at most) in trees from `first_tree` on, one a row of `out`."""
