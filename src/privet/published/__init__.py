@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 _HOME = {
     "BDPTClassifier": "privet.published.bdpt",
     "DPGDFClassifier": "privet.published.dpgdf",
+    "MultinomialForest2021Classifier": "privet.published.multinomial_forest",
     "PrivaTree2023Classifier": "privet.published.privatree",
     "PrivaTreeStarClassifier": "privet.published.privatree",
     "PrivaTreeNoisyNClassifier": "privet.published.privatree",
@@ -23,6 +24,9 @@ _HOME = {
 if TYPE_CHECKING:
     from privet.published.bdpt import BDPTClassifier as BDPTClassifier
     from privet.published.dpgdf import DPGDFClassifier as DPGDFClassifier
+    from privet.published.multinomial_forest import (
+        MultinomialForest2021Classifier as MultinomialForest2021Classifier,
+    )
     from privet.published.privatree import PrivaTree2023Classifier as PrivaTree2023Classifier
     from privet.published.privatree import PrivaTreeNoisyNClassifier as PrivaTreeNoisyNClassifier
     from privet.published.privatree import PrivaTreeStarClassifier as PrivaTreeStarClassifier

@@ -6,8 +6,8 @@ the same ones: up to m times the stated cost); nodes with one record or one clas
 all splits by average Gini, with the sensitivity of a noisy number of records; where noise makes that number too large,
 the sensitivity is too small, and the loss does not even vanish with epsilon.
 
-Where we differ: jointexp quantiles are replaced by recursive ones at the printed budget (16 cells for 10). The number
-of records that the paper takes as public is `n_rows_hint`; without it the leaves get half of the budget.
+Where we differ: jointexp searches a public grid of 1024 cells for its ten. The number of records that the paper takes
+as public is `n_rows_hint`; without it the leaves get half of the budget.
 `privet.PrivaTreeClassifier` is the sound form.
 """
 
@@ -35,10 +35,10 @@ from privet.planning import label_error
 from privet.randomness import PublicRng
 from privet.release import Release
 from privet.schema import Schema
-from privet.structure import Candidates, Domains, GreedyGrowth, QuantileSearch, Split, Subset, Threshold, TreeBuilder
+from privet.structure import Candidates, Domains, GreedyGrowth, JointQuantiles, Split, Subset, Threshold, TreeBuilder
 from privet.structure.greedy import AtRoot
 from privet.structure.one_against_rest import STEPS, average_gini
-from privet.structure.quantiles import CodeCounts
+from privet.structure.quantiles import counts_by_cell
 from privet.tables import Table
 from privet.terms import Share, Terms, unproven
 
@@ -48,8 +48,8 @@ FLAWS: dict[Version, str] = {
     "star": "quantiles are those of the data; histograms of m features are charged once; pure nodes are not split",
     "noisy n": "the sensitivity follows a noisy number of records: too small wherever the noise is positive",
 }
-LEVELS = 4  # of halving: 16 cells
-TEN = 10
+TEN = 10  # cells of a numeric feature
+JOINTEXP = JointQuantiles(TEN - 1)
 MAX_LEAF_ERROR = Fraction(1, 100)
 
 
@@ -83,7 +83,7 @@ class PrintedPrivaTree:
         if self.version == "2023":
             # Each feature gets the whole budget of the quantiles, as if it were the only one.
             everyone = Share(epsilon=numeric * sum(column.ordered for column in encoding.columns))
-            searches = QuantileSearch(LEVELS).plan(encoding, terms, everyone) if everyone.epsilon else {}
+            searches = JOINTEXP.plan(encoding, terms, everyone) if everyone.epsilon else {}
             events |= {role: replace(event, cost=Cost.unbounded(), flaw=flaw) for role, event in searches.items()}
         for level in range(depth):
             for kind, part in (("numeric", numeric), ("categorical", category)):
@@ -118,13 +118,11 @@ class PrintedPrivaTree:
 
     def _cuts(self, table: Table, release: Release, plan: Plan) -> Mapping[int, Sequence[int]]:
         if self.version == "2023":
-            return QuantileSearch(LEVELS).run(table, release, plan.events)
-        domains = Domains.of(table.encoding)
-        by_code = table.aggregate(CodeCounts(tuple(domains.n_codes.tolist())))
-        offsets = np.concatenate([[0], np.cumsum(domains.n_codes)])
+            return JOINTEXP.run(table, release, plan.events)
+        domains, cells_of = Domains.of(table.encoding), counts_by_cell(table)
         cuts = {}
         for feature in np.flatnonzero(domains.ordered & (domains.n_cells > 1)).tolist():
-            below = np.cumsum(by_code[offsets[feature] : offsets[feature] + domains.n_cells[feature]])
+            below = np.cumsum(cells_of[feature])
             tenths = np.searchsorted(below, below[-1] * np.arange(1, TEN) / TEN)
             cuts[feature] = sorted({min(int(cut), len(below) - 2) for cut in tenths})
         return cuts

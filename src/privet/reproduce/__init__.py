@@ -17,6 +17,9 @@ MODULES: tuple[str, ...] = (
     "privet.reproduce.fletcher",
     "privet.reproduce.vos",
     "privet.reproduce.vos_robustness",
+    "privet.reproduce.bai",
+    "privet.reproduce.bai_private",
+    "privet.reproduce.bai_pixels",
 )
 
 

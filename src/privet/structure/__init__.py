@@ -6,7 +6,7 @@ from privet.structure.complete_trees import CompleteTrees
 from privet.structure.domains import Domains
 from privet.structure.explicit_trees import ExplicitTrees
 from privet.structure.greedy import GreedyGrowth
-from privet.structure.quantiles import QuantileSearch
+from privet.structure.quantiles import JointQuantiles, QuantileSearch
 from privet.structure.random_trees import RandomTrees
 from privet.structure.splits import Splits
 from privet.structure.trees import Trees
@@ -17,6 +17,7 @@ __all__ = [
     "Domains",
     "ExplicitTrees",
     "GreedyGrowth",
+    "JointQuantiles",
     "Multiway",
     "QuantileSearch",
     "RandomTrees",

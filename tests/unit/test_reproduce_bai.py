@@ -1,0 +1,125 @@
+"""The entries of Bai et al.: layout, marks, ranks, and cells that run."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privet.reproduce import find
+from privet.reproduce.bai import GRIDS, RATES, average_ranks, wilcoxon_mark
+from privet.reproduce.bai_cells import BREIMAN, METHODS, cross_validated
+from privet.reproduce.bai_data import FILES, load_exact
+from privet.reproduce.bai_printed import MARKS, TABLE_2, TABLE_4
+from privet.reproduce.bai_printed import METHODS as COLUMNS
+from privet.reproduce.bai_private_cells import MODELS, excess_error, private_accuracy, share_of_ones
+from privet.reproduce.data import DataFolder
+from privet.reproduce.entry import Outcome
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.uniform(0, 1, 300).round(2), "c": rng.choice(["a", "b", "d"], 300)})
+    frame["target"] = np.where((frame["x"] > 0.5) ^ (frame["c"] == "a"), "yes", "no")
+    frame.loc[:4, "x"] = np.nan
+    frame.to_parquet(tmp_path / "small.parquet")
+    return DataFolder.at(tmp_path)
+
+
+@pytest.mark.parametrize("method", [*METHODS, BREIMAN])
+def test_every_method_learns_on_mixed_features_with_missing_values(folder, method):
+    settings = {"data": "small", "method": method, "seed": 0, "folds": 2}
+    settings["parameters"] = {} if method == BREIMAN else {"n_trees": 20}
+    scores = cross_validated(settings, folder)["accuracy"]
+    assert len(scores) == 2
+    assert np.mean(scores) > 0.75
+
+
+def test_every_value_has_a_code_of_its_own(folder):
+    loaded, schema = load_exact("small", folder)
+    codes = schema.encoding().encode(loaded.X)
+    assert len(np.unique(codes[0])) == loaded.X["x"].nunique() + 1
+
+
+def outcome(name, method, scores, **settings):
+    return Outcome({"data": FILES[name], "method": method, **settings}, {"accuracy": scores})
+
+
+def test_table_2_has_means_marks_ranks_and_the_printed_figures():
+    rng = np.random.default_rng(0)
+    outcomes = []
+    for name in ("Zoo", "Car"):
+        for place, method in enumerate(COLUMNS):
+            outcomes.append(outcome(name, method, (0.5 + 0.05 * place + rng.normal(0, 0.001, 20)).tolist()))
+    zoo, car, mean, ranks = find("bai-table-2").assemble(outcomes)
+    assert zoo["folds"] == 20
+    assert zoo["MRF"] == pytest.approx(65.0, abs=0.2)
+    assert zoo["MRF - paper"] == pytest.approx(zoo["MRF"] - 90.64, abs=0.02)
+    assert zoo["MRF against Breiman"] == "worse"
+    assert car["MRF against Breiman (paper)"] == "worse"
+    assert car["Breiman+M (paper)"] == 97.47
+    assert mean["MRF"] == pytest.approx((zoo["MRF"] + car["MRF"]) / 2, abs=0.02)
+    assert [ranks[method] for method in COLUMNS] == [8, 7, 6, 5, 4, 3, 2, 1]
+    assert ranks["MRF (paper)"] == 2.75
+
+
+def test_wilcoxon_marks_need_more_than_chance():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(80, 3, 50)
+    assert wilcoxon_mark(scores + 1, scores) == 1
+    assert wilcoxon_mark(scores, scores + 1) == -1
+    assert wilcoxon_mark(scores, scores) == 0
+    assert wilcoxon_mark(scores, scores + rng.permutation([1.0, -1.0] * 25)) == 0
+
+
+def test_equal_figures_share_their_rank():
+    assert average_ranks([{"a": 1, "b": 2, "c": 2}], ["a", "b", "c"]) == [3, 1.5, 1.5]
+
+
+def test_printed_figures_are_complete():
+    assert set(TABLE_2) == set(FILES)
+    assert all(len(figures) == len(COLUMNS) for figures in (*TABLE_2.values(), *TABLE_4.values()))
+    assert (list(MARKS.values()).count(1), list(MARKS.values()).count(-1)) == (11, 7)
+    assert set(TABLE_4) <= set(TABLE_2)
+
+
+def test_the_tuned_table_takes_the_best_of_the_grid():
+    outcomes = [
+        outcome("Hayes", method, [0.5 + 0.01 * place], parameters=parameters)
+        for method in COLUMNS
+        for place, parameters in enumerate(GRIDS[method])
+    ]
+    (row,) = find("bai-table-4").assemble(outcomes)
+    assert row["MRF"] == 57.0
+    assert row["MRF, chosen"] == "min_leaf=5, feature_rate=20, value_rate=20"
+    assert row["MRF (paper)"] == 82.28
+
+
+def test_the_figure_of_rates_has_a_panel_for_each_data_set_and_a_line_for_each_b1():
+    outcomes = [
+        outcome(name, "MRF", [0.8], parameters={"feature_rate": b1, "value_rate": b2})
+        for name in ("Hayes", "Car")
+        for b1 in RATES
+        for b2 in RATES
+    ]
+    entry = find("bai-fig-6")
+    figure = entry.plot(entry.assemble(outcomes))
+    assert [len(axes.lines) for axes in figure.axes] == [len(RATES)] * 2
+
+
+@pytest.mark.parametrize("method", MODELS)
+def test_every_private_method_runs(folder, method):
+    settings = {"data": "small", "method": method, "epsilon": 1.0, "n_trees": 2, "seed": 0, "folds": 1}
+    (score,) = private_accuracy(settings, folder)["accuracy"]
+    assert 0 <= score <= 1
+
+
+def test_the_excess_error_falls_with_records_and_is_never_below_zero():
+    few, many = (
+        excess_error({"n_rows": n, "epsilon": None, "gamma": 0.0, "n_trees": 5, "seed": 0}, DataFolder(None))
+        for n in (100, 6_000)
+    )
+    private = excess_error({"n_rows": 6_000, "epsilon": 1.0, "gamma": 0.2, "n_trees": 1, "seed": 0}, DataFolder(None))
+    assert few["excess"] > 1.5 * many["excess"] > 0
+    assert private["excess"] > many["excess"]
+    assert few["bayes"] == pytest.approx(many["bayes"], abs=0.01)
+    assert 0 < share_of_ones(np.random.default_rng(0).random((100, 3))).mean() < 1
