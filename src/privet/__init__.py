@@ -10,19 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# Estimator -> the module that it lives in; model files name estimators by these keys, and by nothing else.
+# Classifier, or regressor, -> the module that it lives in; model files name estimators by these keys, and by nothing
+# else.
 ESTIMATORS = {
     "FSTreeClassifier": "privet.learners.baselines.fs",
     "JPWForestClassifier": "privet.learners.baselines.jpw",
+    "BoostingClassifier": "privet.learners.boosting",
     "DisjointForestClassifier": "privet.learners.disjoint_forest",
     "MatrixForestClassifier": "privet.learners.matrix_forest",
+    "MultinomialForestClassifier": "privet.learners.multinomial_forest",
     "PrivaTreeClassifier": "privet.learners.privatree",
     "DPGDFTreeClassifier": "privet.learners.baselines.dpgdf",
     "RandomDecisionForestClassifier": "privet.learners.random_decision_forest",
 }
 
+REGRESSORS = {"BoostingRegressor": "privet.learners.boosting"}
+
 _HOME = {
     **ESTIMATORS,
+    **REGRESSORS,
     "Schema": "privet.schema",
     "Numeric": "privet.schema",
     "Categorical": "privet.schema",
@@ -36,8 +42,11 @@ if TYPE_CHECKING:
     from privet.learners.baselines.dpgdf import DPGDFTreeClassifier as DPGDFTreeClassifier
     from privet.learners.baselines.fs import FSTreeClassifier as FSTreeClassifier
     from privet.learners.baselines.jpw import JPWForestClassifier as JPWForestClassifier
+    from privet.learners.boosting import BoostingClassifier as BoostingClassifier
+    from privet.learners.boosting import BoostingRegressor as BoostingRegressor
     from privet.learners.disjoint_forest import DisjointForestClassifier as DisjointForestClassifier
     from privet.learners.matrix_forest import MatrixForestClassifier as MatrixForestClassifier
+    from privet.learners.multinomial_forest import MultinomialForestClassifier as MultinomialForestClassifier
     from privet.learners.privatree import PrivaTreeClassifier as PrivaTreeClassifier
     from privet.learners.random_decision_forest import (
         RandomDecisionForestClassifier as RandomDecisionForestClassifier,

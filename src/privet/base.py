@@ -8,31 +8,31 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from privet import budgets
-from privet.encoding import ClassTarget, Encoding
+from privet.encoding import ClassTarget, Encoding, RangeTarget
 from privet.errors import NonPrivateWarning, ParameterError, PrivacyLeakWarning, SchemaError
 from privet.events import Plan
 from privet.fitting import encode_table, threads
-from privet.learning import Hints, Learner
+from privet.learning import Hints, Learner, NumberModel
 from privet.ledger import Ledger
 from privet.randomness import public_rng
 from privet.release import doubts_about_noise, open_release
-from privet.schema import Categorical, Schema
+from privet.schema import Categorical, Numeric, Schema
 from privet.terms import Allowance, Terms
 
 NO_SCHEMA = "no schema was given: bounds, categories and classes were read off the data"
 
 
-class PrivateClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
-    """Base of the classifiers; subclasses store parameters and implement `_learner`.
+class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
+    """Base of all estimators; subclasses store parameters and implement `_learner`.
 
     Every subclass has the parameters ``epsilon``, ``delta``, ``schema``, ``n_rows_hint``, ``random_state``, ``n_jobs``.
     """
@@ -46,11 +46,22 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
 
     # Budgets that this object was pickled or cloned under; see privet.budgets.
     _carried_budgets: tuple[Path, ...] = ()
-    _estimator_type: ClassVar[str] = "classifier"
 
     @abstractmethod
     def _learner(self) -> Learner:
         """Return the learner that the parameters describe, or raise `ParameterError`."""
+
+    @abstractmethod
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return one prediction for each record. Spends nothing."""
+
+    @abstractmethod
+    def _check_target(self, schema: Schema) -> None:
+        """Raise `SchemaError` unless the schema's target is of the kind that the estimator predicts."""
+
+    @abstractmethod
+    def _infer(self, X: Any, y: Any) -> Schema:
+        """Read a schema off the data, which claims nothing."""
 
     def plan(self, *, schema: Schema | None = None, n_rows_hint: int | None = None) -> Ledger:
         """Return the ledger that a fit will end with, without any data.
@@ -74,7 +85,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
         X : pandas, polars or PyArrow frame, or NumPy array
             The features; columns in any order for a frame, in the schema's order for an array.
         y : array-like
-            The labels. A record whose label is not in the schema is left out.
+            The labels or numbers. A record whose label is not in the schema, or is not a number, is left out.
         """
         if unsupported:
             raise ParameterError(
@@ -97,17 +108,6 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
                 stacklevel=2,
             )
         return self
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return for each record a share of the vote for each class, in the order of ``classes_``. Spends nothing."""
-        codes = self._codes(X)
-        return self.model_.votes(codes, threads(self.n_jobs))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the largest share for each record. Spends nothing."""
-        winners = self.predict_proba(X).argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[winners]
-        return labels
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a JSON file: schema, model and ledger, nothing else."""
@@ -138,22 +138,21 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
                 raise SchemaError(f"schema must be a privet.Schema, got {type(self.schema).__name__}")
-            if not isinstance(self.schema.target, Categorical):
-                raise SchemaError("the schema's target is a range of numbers: use a regressor, or give classes=[...]")
+            self._check_target(self.schema)
             return self.schema, X, y
         if _is_frame(X):
             validate_data(self, X, skip_check_array=True)
             y = column_or_1d(y, warn=True)
         else:
             X, y = validate_data(self, X, y, dtype=None, ensure_all_finite="allow-nan")
-        check_classification_targets(y)
+        inferred = self._infer(X, y)
         if self.epsilon is not None:
             warnings.warn(
                 f"{NO_SCHEMA}; the ledger claims nothing. Pass schema=Schema(...) with public knowledge",
                 PrivacyLeakWarning,
                 stacklevel=3,
             )
-        return Schema.infer(X, y), X, y
+        return inferred, X, y
 
     def _codes(self, X: Any) -> NDArray[np.unsignedinteger]:
         check_is_fitted(self, "model_")
@@ -166,8 +165,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
         return self.model_.encoding.encode(X, ignore=self._extra_columns)
 
     def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:
-        assert isinstance(encoding.target, ClassTarget)
-        self.classes_ = np.asarray(encoding.target.classes)
+        """Note what is public of a fitted estimator, from a fit or from a file."""
         self.schema_ = schema
         if self.schema is not None:
             self.n_features_in_ = len(schema.features)
@@ -194,6 +192,59 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
         tags.input_tags.string = True
         tags.non_deterministic = True  # the noise is fresh in every fit
         return tags
+
+
+class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Base of the classifiers: they predict one of the schema's classes."""
+
+    _estimator_type: ClassVar[str] = "classifier"
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return for each record a share of the vote for each class, in the order of ``classes_``. Spends nothing."""
+        codes = self._codes(X)
+        shares: NDArray[np.float64] = self.model_.votes(codes, threads(self.n_jobs))
+        return shares
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the largest share for each record. Spends nothing."""
+        winners = self.predict_proba(X).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[winners]
+        return labels
+
+    def _check_target(self, schema: Schema) -> None:
+        if not isinstance(schema.target, Categorical):
+            raise SchemaError("the schema's target is a range of numbers: use a regressor, or give classes=[...]")
+
+    def _infer(self, X: Any, y: Any) -> Schema:
+        check_classification_targets(y)
+        return Schema.infer(X, y)
+
+    def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:
+        assert isinstance(encoding.target, ClassTarget)
+        self.classes_ = np.asarray(encoding.target.classes)
+        super()._note_public_facts(schema, encoding)
+
+
+class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Base of the regressors: they predict a number within the schema's public range of the target."""
+
+    _estimator_type: ClassVar[str] = "regressor"
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return a number within the target's range for each record. Spends nothing."""
+        codes = self._codes(X)
+        return cast(NumberModel, self.model_).numbers(codes, threads(self.n_jobs))
+
+    def _check_target(self, schema: Schema) -> None:
+        if not isinstance(schema.target, Numeric):
+            raise SchemaError("the schema's target is a list of classes: use a classifier, or give Numeric(low, high)")
+
+    def _infer(self, X: Any, y: Any) -> Schema:
+        return Schema.infer(X, y, task="regression")
+
+    def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:
+        assert isinstance(encoding.target, RangeTarget)
+        super()._note_public_facts(schema, encoding)
 
 
 def _hints(n_rows: object) -> Hints:

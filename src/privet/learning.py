@@ -36,6 +36,14 @@ class Model(Protocol):
         ...
 
 
+class NumberModel(Model, Protocol):
+    """A model of a number within a range."""
+
+    def numbers(self, codes: NDArray[np.unsignedinteger], n_jobs: int = 1) -> NDArray[np.float64]:
+        """Return the predicted number of each record, in the target's units."""
+        ...
+
+
 class Learner(Protocol):
     """One system. Learners are frozen dataclasses: parameters in, no state."""
 

@@ -27,7 +27,7 @@ from privet.schema import Numeric, Schema
 from privet.terms import Terms
 
 if TYPE_CHECKING:
-    from privet.base import PrivateClassifier
+    from privet.base import PrivateEstimator
 
 FORMAT = "privet-estimator"
 VERSION = 1
@@ -44,14 +44,14 @@ _FRACTIONS = frozenset({"epsilon", "delta", "rho", "parameter", "sensitivity"})
 _NOT_STORED = frozenset({"schema", "n_jobs"})  # the schema has its own place; threads are the reader's business
 
 
-def save(estimator: PrivateClassifier, path: Path) -> None:
+def save(estimator: PrivateEstimator, path: Path) -> None:
     """Write schema, parameters, model, ledger and certificate; equal models give equal bytes."""
     # Not sorted, unlike what the digest is made of: the order of a schema's features means something.
     text = json.dumps(file_content(estimator), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
-def file_content(estimator: PrivateClassifier) -> dict[str, Any]:
+def file_content(estimator: PrivateEstimator) -> dict[str, Any]:
     """Return what stands in the file of a fitted estimator, the digest included."""
     content: dict[str, Any] = {
         "format": FORMAT,
@@ -124,9 +124,10 @@ def _read(path: Path, max_bytes: int) -> dict[str, Any]:
 def _estimator(content: Mapping[str, Any]) -> Any:
     """Make the fitted estimator of a file's content, every part checked against the others."""
     name = content["estimator"]
-    if not isinstance(name, str) or name not in privet.ESTIMATORS:
+    known = privet.ESTIMATORS | privet.REGRESSORS
+    if not isinstance(name, str) or name not in known:
         raise ModelFileError(f"unknown estimator {str(name)[:60]!r}; a newer privet may know it")
-    estimator = getattr(importlib.import_module(privet.ESTIMATORS[name]), name)()
+    estimator = getattr(importlib.import_module(known[name]), name)()
     estimator.set_params(**_checked_parameters(content["parameters"], estimator))
     schema = Schema.from_dict(content["schema"])
     bins = estimator._learner().bins
@@ -195,7 +196,7 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, bool | int | float | str)
 
 
-def _plain_parameters(estimator: PrivateClassifier) -> dict[str, Any]:
+def _plain_parameters(estimator: PrivateEstimator) -> dict[str, Any]:
     """Return the constructor's parameters as plain data; a random generator is not data and is left out."""
     parameters = estimator.get_params(deep=False)
     return {name: value for name, value in parameters.items() if name not in _NOT_STORED and _is_plain(value)}

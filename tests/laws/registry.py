@@ -40,6 +40,8 @@ class Registered:
 
 
 REGISTERED = [
+    Registered("BoostingClassifier", {"n_trees": 4}, audited_trees=1, audited_depth=1, floor=0.3),
+    Registered("BoostingClassifier", {"n_trees": 5, "delta": 1e-6}, audited_trees=1, audited_depth=1, floor=0.3),
     # forests on coins have too many outcomes for two whole trees; test_audit_disjoint_forest.py has two small ones
     Registered("DisjointForestClassifier", {"n_trees": 3, "max_depth": 3}, floor=0.99, audited_trees=1),
     Registered(
@@ -57,6 +59,22 @@ REGISTERED = [
     ),
     Registered(
         "MatrixForestClassifier", {"n_trees": 8, "tune": "released", "voting": "balanced", "bins": 2}, floor=0.99
+    ),
+    # coins hide most of what one record does among so few; test_audit_multinomial_forest.py has more records and trees
+    Registered("MultinomialForestClassifier", {"max_depth": 3}, audited_trees=1, audited_depth=1, floor=0.37),
+    Registered(
+        "MultinomialForestClassifier",
+        {"n_trees": 3, "max_depth": 2, "stages": "two", "gamma": 0.25, "criterion": "gini"},
+        audited_trees=1,
+        audited_depth=1,
+        floor=0.27,
+    ),
+    Registered(
+        "MultinomialForestClassifier",
+        {"n_trees": 3, "composition": "disjoint", "partition_rate": 2.0, "n_rows_hint": 200},
+        audited_trees=1,
+        audited_depth=1,
+        floor=0.43,
     ),
     Registered("FSTreeClassifier", {"max_depth": 2}, floor=0.66),
     Registered(

@@ -1,0 +1,414 @@
+"""Boosting: an additive base, then rounds of small trees, each fitted to what the model still gets wrong.
+
+Ours. What makes it private at a small price: splits are chosen by one selection among all features, a record's gradient
+and curvature fit into one unit of norm together, leaves know how noisy they are, and rounds get surer (and fewer) as
+soon as released values say that the noise is winning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.base import PrivateClassifier, PrivateRegressor
+from privet.encoding import Encoding, RangeTarget
+from privet.errors import ParameterError
+from privet.events import Event, Filter, Plan, Sequential
+from privet.fitting import threads
+from privet.kernels import LeafClassCounts
+from privet.kernels.gradient_histogram import (
+    CELL_STATE,
+    GRADIENT_STATE,
+    NODE_STATE,
+    AddValues,
+    AllAtRoot,
+    BaseScores,
+    GradientSums,
+)
+from privet.kernels.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
+from privet.learning import Hints
+from privet.models.additive import Additive
+from privet.models.forest import Forest, LeafCounts
+from privet.parameters import check_whole
+from privet.planning.boosting import (
+    Annealing,
+    Rounds,
+    count_of,
+    has_too_few_records,
+    leaf_values,
+    outline,
+    start_scores,
+)
+from privet.planning.forest_shape import ForestShape, forest_shape
+from privet.planning.memory import check_leaves_fit
+from privet.randomness import PublicRng, derive_seed
+from privet.release import Release
+from privet.schema import Schema
+from privet.structure import Domains, QuantileSearch, RandomTrees
+from privet.structure.additive_base import AdditiveBase, BaseTables, in_fixed_point, without_base
+from privet.structure.building import Split
+from privet.structure.gradient_growth import CellGrid, GradientGrowth, write_down
+from privet.tables import Table
+from privet.terms import Share, Terms
+
+Auto = Literal["auto"]
+
+START_PART = Fraction(1, 20)  # of the base's budget, for the mean of a number
+ZOOM = 4  # gradients of a number are cut off at a quarter of its range
+FINE_BINS = 1024  # the public grid on which private quantiles are searched
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The constants of one kind of guarantee, found on data sets that docs/learners/boosting.md names."""
+
+    norm: Norm
+    n_trees: int
+    depth: int
+    learning_rate: float
+    patience: float
+
+
+CONCENTRATED = Recipe("l2", 60, 3, 0.7, 2.0)
+PURE = Recipe("l1", 16, 2, 1.0, 3.0)
+
+
+@dataclass(frozen=True)
+class Boosting:
+    """The learner: private quantiles, an additive base (delta > 0) or a common start, annealed rounds of small trees.
+
+    ``n_trees``, ``max_depth`` and ``learning_rate`` of None are those of the recipe.
+    """
+
+    n_trees: int | None = None
+    max_depth: int | None = None
+    learning_rate: float | None = None
+    bins: int = FINE_BINS
+
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
+        """Divide the budget over bins, base and rounds; the rounds' total is fixed, what each gets is not."""
+        if has_too_few_records(share, hints.n_rows, terms.steps) and encoding.n_classes:
+            return plan_random_trees(encoding, terms, share, hints)
+        recipe, domains, events = _recipe(share), Domains.of(encoding), dict[str, Event]()
+        first, loss, left = (
+            outline(encoding, share, hints.n_rows, terms.steps),
+            _loss(encoding, recipe.norm),
+            Fraction(1),
+        )
+        if domains.ordered[domains.splittable].any():
+            events |= QuantileSearch(first.levels).plan(encoding, terms, _times(share, first.bins_part))
+            left -= first.bins_part
+        # Where nothing can be split, or the rounds would get next to nothing, there are none.
+        grows = domains.splittable.size > 0 and first.bins_part + first.base_part < 1
+        base_part = first.base_part if grows else left
+        start_part = base_part if first.base is None else base_part * START_PART * isinstance(loss, Huber)
+        if start_part:
+            l1, l2_squared = loss.bound * loss.one, loss.bound * loss.one**2
+            events["start"] = terms.noise(
+                "sums of gradients", _times(share, start_part), l1=l1, l2_squared=l2_squared, signed=True
+            )
+        if first.base is not None:
+            events |= first.base.plan(encoding, terms, _times(share, base_part - start_part))
+        n_trees, depth = self.n_trees or recipe.n_trees, self.max_depth or recipe.depth
+        rounds = (
+            Rounds(_times(share, left - base_part), n_trees, depth, recipe.patience, hints.n_rows) if grows else None
+        )
+        adaptive = () if rounds is None else (Filter("annealed rounds", rounds.cap, ()),)
+        facts = {"base": first.base, "rounds": rounds, "levels of bins": first.levels}
+        return Plan(events, Sequential((*events.values(), *adaptive)), facts)
+
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Additive | Forest:
+        """Bins, base, then one small tree after the other."""
+        if "shape" in plan.facts:
+            return grow_random_trees(table, release, rng, plan)
+        recipe, rounds = _recipe_of(release), cast(Rounds | None, plan.facts["rounds"])
+        loss, learning_rate = _loss(table.encoding, recipe.norm), self.learning_rate or recipe.learning_rate
+        # Bins: private quantiles; from here on a record is known by its cells.
+        search = QuantileSearch(cast(int, plan.facts["levels of bins"]))
+        grid = CellGrid.of(table.encoding, search.run(table, release, plan.events))
+        table = table.derive(CELL_STATE, grid.cells)
+        # Base: a ridge regression on noisy counts of pairs, or a common start.
+        base = self._base(table, release, plan, grid, loss)
+        table = table.derive(SCORE_STATE, BaseScores(base.start, base.tables, grid.cells.offsets, base.low, base.high))
+        if rounds is None:
+            return assemble(table.encoding, grid, base, [], [], [])
+        trees, values, noise = list[list[Split]](), [], []
+        n_rows = rounds.n_rows or base.n_records
+        with release.ledger.filter("annealed rounds", rounds.cap):
+            for events in (annealing := Annealing(rounds, loss, release.ledger.terms, n_rows)):
+                table = table.derive(GRADIENT_STATE, loss)
+                growth = GradientGrowth(table, grid.candidates(rng), grid.cells, loss.n_scores)
+                for event in events.splits:
+                    growth.split(release.choose(growth.scores(), event))
+                sums = release.noisy(growth.leaf_sums(), events.leaves)
+                leaves = leaf_values(sums, events.leaves, loss, learning_rate)
+                annealing.note(leaves.strength)  # the next rounds get more where noise is winning
+                fixed = in_fixed_point(leaves.values)
+                table = growth.table.derive(SCORE_STATE, AddValues(fixed))
+                trees.append([grid.in_codes(split) for split in growth.splits])
+                values.append(fixed)
+                noise.append(leaves.noise)
+        return assemble(table.encoding, grid, base, trees, values, noise)
+
+    def _base(self, table: Table, release: Release, plan: Plan, grid: CellGrid, loss: Loss) -> BaseTables:
+        start, base = without_base(table.encoding, grid, start_scores(None, loss), 1.0), plan.facts["base"]
+        if "start" in plan.events:
+            # the mean of a number may be anywhere in its range, so nothing is cut off yet
+            whole = replace(loss, zoom=1) if isinstance(loss, Huber) else loss
+            at_root = _with_gradients(table, start, grid, whole).derive(NODE_STATE, AllAtRoot())
+            sums = release.noisy(at_root.aggregate(GradientSums(1, loss.n_scores)), plan["start"])
+            start = without_base(table.encoding, grid, start_scores(sums, whole), count_of(sums, whole))
+        if base is None:
+            return start
+        table = _with_gradients(table, start, grid, loss)
+        return cast(AdditiveBase, base).run(table, release, plan.events, grid, start, loss)
+
+
+def _with_gradients(table: Table, base: BaseTables, grid: CellGrid, loss: Loss) -> Table:
+    scores = BaseScores(base.start, base.tables, grid.cells.offsets, base.low, base.high)
+    return table.derive(SCORE_STATE, scores).derive(GRADIENT_STATE, loss)
+
+
+def plan_random_trees(encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
+    """Plan a random decision forest: k trees drawn without data, L1 sensitivity k for the counts in their leaves."""
+    shape = forest_shape(share, hints.n_rows, terms.steps)
+    check_leaves_fit(shape.n_trees << shape.max_depth, encoding.n_classes)
+    name = f"class counts in the leaves of {shape.n_trees} random trees"
+    leaves = terms.noise(name, share, l1=shape.n_trees, l2_squared=shape.n_trees)
+    return Plan.in_sequence({"shape": shape}, leaves=leaves)
+
+
+def grow_random_trees(table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
+    """Count classes in the leaves of random trees."""
+    shape, encoding = cast(ForestShape, plan.facts["shape"]), table.encoding
+    drawn = RandomTrees.draw(encoding, derive_seed(rng), shape.n_trees, shape.max_depth)
+    trees = drawn.materialise_if_small()
+    counts = release.noisy(table.aggregate(LeafClassCounts(trees, encoding.n_classes)), plan["leaves"])
+    return Forest(encoding, trees, LeafCounts(counts), "threshold")
+
+
+def assemble(
+    encoding: Encoding,
+    grid: CellGrid,
+    base: BaseTables,
+    trees: list[list[Split]],
+    values: list[NDArray[np.int64]],
+    noise: list[NDArray[np.float64]],
+) -> Additive:
+    """Put the model together: what was said of cells is said of codes."""
+    offsets, none = grid.cells.offsets, np.zeros((0, base.start.size))
+    cell = np.concatenate([begin + cells for begin, cells in zip(offsets, grid.cells.cell, strict=False)])
+    return Additive(
+        encoding,
+        base.start,
+        base.tables[cell],
+        base.low,
+        base.high,
+        write_down(grid.fine, trees) if trees else None,
+        np.concatenate(values) if trees else none.astype(np.int64),
+        np.concatenate(noise) if trees else none,
+        base.noise[cell],
+    )
+
+
+def _recipe(share: Share | None) -> Recipe:
+    return PURE if share is not None and share.epsilon is not None else CONCENTRATED
+
+
+def _recipe_of(release: Release) -> Recipe:
+    allowance = release.ledger.allowance
+    return _recipe(None if allowance is None else allowance.whole)
+
+
+def _loss(encoding: Encoding, norm: Norm) -> Loss:
+    if isinstance(encoding.target, RangeTarget):
+        return Huber(norm, encoding.target.levels, ZOOM)
+    return Logistic(norm) if encoding.n_classes == 2 else Softmax(encoding.n_classes, norm)
+
+
+def _times(share: Share | None, part: Fraction) -> Share | None:
+    return None if share is None else share * part
+
+
+class _Boosted:
+    """Parameters and learner that classifier and regressor share."""
+
+    model_: Any
+
+    def __init__(
+        self,
+        epsilon: float | None = 1.0,
+        delta: float = 0.0,
+        schema: Schema | None = None,
+        *,
+        n_trees: int | Auto = "auto",
+        max_depth: int | Auto = "auto",
+        n_rows_hint: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.schema = schema
+        self.n_trees = n_trees
+        self.max_depth = max_depth
+        self.n_rows_hint = n_rows_hint
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _learner(self) -> Boosting:
+        return Boosting(
+            None if self.n_trees == "auto" else check_whole("n_trees", self.n_trees, 1, 10_000),
+            None if self.max_depth == "auto" else check_whole("max_depth", self.max_depth, 1, 8),
+        )
+
+    def _shaken(
+        self, codes: NDArray[Any], coverage: float
+    ) -> tuple[Additive, NDArray[np.float64], NDArray[np.float64]]:
+        """Return the model, its scores, and how far noise moves them within a central interval of this coverage."""
+        if not 0 < coverage < 1:
+            raise ParameterError(f"coverage must be between 0 and 1, got {coverage}: pass e.g. 0.9")
+        if not isinstance(self.model_, Additive):
+            raise ParameterError("with so few records a random forest was fitted, which has no noise intervals")
+        jobs = threads(self.n_jobs)
+        reach = NormalDist().inv_cdf((1 + coverage) / 2) * self.model_.noise_deviations(codes, jobs)
+        return self.model_, self.model_.scores(codes, jobs), reach
+
+
+class BoostingClassifier(_Boosted, PrivateClassifier):
+    """Boosted small trees on an additive base: the learner to take where accuracy for a given epsilon is what counts.
+
+    With `delta` above zero (1e-6, say, or far less than one over the number of records) it is the most accurate of the
+    house; with pure epsilon it loses a little of that. The model is not one readable tree, but it is additive:
+    ``model_.contributions`` takes every prediction apart exactly, ``model_.shape_of(name)`` shows what the values of a
+    feature add, ``model_.importances()`` ranks features, all from released values.
+
+    Parameters
+    ----------
+    epsilon : float or None, default=1.0
+        The privacy budget of a fit; None for the twin without privacy.
+    delta : float, default=0.0
+        Zero for pure epsilon. Above zero an additive base is measured first, and everything is counted in zCDP, which
+        pays for many more rounds.
+    schema : Schema, optional
+        What is public. Without it domains are read off the data, and nothing is guaranteed.
+    n_trees : int or "auto", default="auto"
+        The most rounds that the budget is divided into at first: 60, or 16 for pure epsilon; fewer where the number of
+        records is too small for that. As soon as noise is winning, rounds get more and become fewer.
+    max_depth : int or "auto", default="auto"
+        Levels of splits of each tree: 3, or 2 for pure epsilon.
+    n_rows_hint : int, optional
+        A public guess at the number of records, its order of magnitude is enough. With it very small data is treated
+        differently: the base alone where n^2 rho is below 8,000, a random forest where n epsilon is below 500 (pure).
+        Where nothing is known, `privet.measurements.noisy_row_count` buys a guess. Never compared with the data.
+    random_state : int, RandomState, Generator or None
+        Seeds what is public: the orders of categories. Noise never depends on it.
+    n_jobs : int, optional
+        Number of threads; results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array
+        The schema's classes.
+    model_ : Additive, or Forest for very small data and pure epsilon
+        What was learned.
+    privacy_ : Ledger
+        What was spent, and the guarantee.
+
+    Notes
+    -----
+    *Privacy.* Neighbours as the schema says; sensitivities are for adding or removing a record. *Bins*: private
+    quantiles, one selection of range one for each feature and level. *Base*: counts of pairs of groups, of which a
+    record with d features changes (d + 1)(d + 2) / 2 by one, and d + 1 sums of the target. *Splits*: one selection a
+    level among all features' splits, whose scores ``|left| + |right|`` a record moves by at most its gradient's L1 norm
+    either way: range 2 (4 for many classes). *Leaves*: sums of gradients and curvatures, whose joint norm is bounded
+    for each record by integer arithmetic (`privet.kernels.gradients`). How much the next round gets depends on released
+    values; a filter (`privet.events.Filter`) holds the total. All else is post-processing. The running time depends on
+    the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privet import BoostingClassifier, Numeric, Schema
+    >>> schema = Schema({"x": Numeric(0, 1)}, classes=["low", "high"])
+    >>> X = np.linspace(0, 1, 4000).reshape(-1, 1)
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> model = BoostingClassifier(epsilon=1.0, delta=1e-6, schema=schema, random_state=0).fit(X, y)
+    >>> model.privacy_.epsilon
+    1.0
+    >>> model.predict([[0.05], [0.95]])
+    array(['low', 'high'], dtype='<U4')
+    """
+
+    def noise_interval(self, X: Any, coverage: float = 0.9) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return between which probabilities each prediction would lie if only the noise were drawn again. Spends nothing.
+
+        Parameters
+        ----------
+        X : frame or array
+            Records.
+        coverage : float, default=0.9
+            The share of draws of the noise that the interval is meant to hold; see `Additive.noise_deviations` for what
+            it leaves out.
+
+        Returns
+        -------
+        low, high : float64 arrays of shape (n_rows, n_classes)
+            For each class, with its own score lower or higher and the others' as they are.
+        """
+        model, scores, reach = self._shaken(self._codes(X), coverage)
+        if model.link == "logistic":
+            low, high = (1 / (1 + np.exp(-(scores + side * reach))) for side in (-1, 1))
+            return np.hstack([1 - high, low]), np.hstack([1 - low, high])
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        others = weights.sum(axis=1, keepdims=True) - weights
+        low, high = (weights * np.exp(side * reach) for side in (-1, 1))
+        return low / (low + others), high / (high + others)
+
+
+class BoostingRegressor(_Boosted, PrivateRegressor):
+    """Boosted small trees for a number within a public range; made for small tables with bounded targets.
+
+    Parameters
+    ----------
+    epsilon, delta, schema, n_trees, max_depth, n_rows_hint, random_state, n_jobs
+        As for `BoostingClassifier`; the schema's target is ``Numeric(low, high)``. Values beyond are clipped.
+
+    Attributes
+    ----------
+    model_ : Additive
+        What was learned.
+    privacy_ : Ledger
+        What was spent, and the guarantee.
+
+    Notes
+    -----
+    *Privacy.* As for `BoostingClassifier`, with the residual, in units of the range, as the gradient. It is cut off at a
+    quarter of the range, so that noise is four times smaller, but for the mean of all records, with which the model
+    starts. The curvature is a count at half weight: squared L2 norm at most 5/4 together, L1 norm 3/2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privet import BoostingRegressor, Numeric, Schema
+    >>> schema = Schema({"x": Numeric(0, 1)}, target=Numeric(0, 10))
+    >>> X = np.linspace(0, 1, 4000).reshape(-1, 1)
+    >>> model = BoostingRegressor(epsilon=1.0, delta=1e-6, schema=schema, random_state=0).fit(X, 10 * X[:, 0])
+    >>> bool(abs(model.predict([[0.5]])[0] - 5) < 1.5)
+    True
+    """
+
+    def noise_interval(self, X: Any, coverage: float = 0.9) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return between which numbers each prediction would lie if only the noise were drawn again. Spends nothing.
+
+        Parameters and limits as for `BoostingClassifier.noise_interval`; one number for each record.
+        """
+        model, scores, reach = self._shaken(self._codes(X), coverage)
+        target = cast(RangeTarget, model.encoding.target)
+        low, high = (np.clip(scores + side * reach, 0.0, 1.0)[:, 0] for side in (-1, 1))
+        return target.low + low * (target.high - target.low), target.low + high * (target.high - target.low)

@@ -1,0 +1,267 @@
+"""How boosting spends its budget, round by round, and what it makes of noisy sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.encoding import Encoding
+from privet.events import Cost, Event
+from privet.kernels.gradients import ONE, Huber, Loss
+from privet.structure.additive_base import AdditiveBase, deviation
+from privet.terms import Share, Terms
+
+IntArray = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+SPLIT_PART = Fraction(1, 2)  # of a round's budget; the rest is for the leaves
+LARGEST_VALUE = 2.0  # of a leaf
+NOISE_MARGIN = 1.5  # sums count as signal beyond so many times the variance that noise alone would give them
+RECORDS_PER_DEVIATION = 20  # the noise of a leaf's sum is, to begin with, no more than one record in so many
+LEVELS = 4  # sixteen cells of a numeric feature
+SMALL_SIGNAL, LARGE_SIGNAL = 8e3, 1e6  # of n^2 rho
+SMALL_PURE_SIGNAL = 500  # of n epsilon
+SEES = "the records of each node; nodes of one level are disjoint"
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What is decided from public facts alone.
+
+    Attributes
+    ----------
+    bins_part, base_part : Fraction
+        Of the budget; what is left is for the rounds. Without a base, its part is for a start that all records share.
+    levels : int
+        How many times the cells of a numeric feature are halved.
+    base : AdditiveBase or None
+        The base.
+    """
+
+    bins_part: Fraction
+    base_part: Fraction
+    levels: int
+    base: AdditiveBase | None
+
+
+def has_too_few_records(share: Share | None, n_rows: int | None, steps: int) -> bool:
+    """Whether, for pure epsilon, random trees are the better choice: n epsilon below 500."""
+    if share is None or share.epsilon is None or n_rows is None:
+        return False
+    return n_rows * share.epsilon < SMALL_PURE_SIGNAL * steps
+
+
+def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: int) -> Outline:
+    """Return how to begin, from public facts: the kind of guarantee, the features, a guess at the number of records.
+
+    What counts is ``n^2 rho``: the square of how many times its own noise a sum over all records is. Below 8,000 rounds
+    would only add noise, so nearly everything is spent on the base; above a million finer groups pay off. Without a
+    guess neither is assumed.
+    """
+    if share is not None and share.epsilon is not None:
+        return Outline(Fraction(1, 10), Fraction(1, 50), LEVELS, None)
+    base = AdditiveBase()
+    signal = None
+    if share is not None and share.rho is not None and n_rows is not None:
+        signal = n_rows**2 * float(share.rho) / steps**2
+    if signal is not None and signal < SMALL_SIGNAL and base.fits(encoding):
+        return Outline(Fraction(1, 10), Fraction(9, 10), 2, AdditiveBase(4, Fraction(1, 5), 2.0))
+    if (share is None or (signal is not None and signal > LARGE_SIGNAL)) and AdditiveBase(8).fits(encoding):
+        base = AdditiveBase(8)
+    return Outline(Fraction(1, 10), Fraction(3, 10), LEVELS, base if base.fits(encoding) else None)
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What is known of the rounds before any of them.
+
+    Attributes
+    ----------
+    share : Share or None
+        What all rounds together may spend; None without privacy.
+    n_trees : int
+        The most rounds that the share is divided into at first. Without privacy, the number of rounds.
+    depth : int
+        Levels of splits of each tree.
+    patience : float
+        Where the leaves' sums are less than so many times their noise, the next rounds get twice as much.
+    n_rows : int, optional
+        A public guess at the number of records.
+    """
+
+    share: Share | None
+    n_trees: int
+    depth: int
+    patience: float
+    n_rows: int | None = None
+
+    def at_first(self, loss: Loss, terms: Terms, n_rows: float) -> int:
+        """Return the number of rounds to plan for: so few that a round's leaves are not mostly noise.
+
+        A sum's noise has deviation ``sqrt(b / (2 rho))`` or ``sqrt(2) b / epsilon`` for a round's leaves, with b the
+        bound of the loss; it is to be at most ``n / 20``.
+        """
+        if self.share is None:
+            return self.n_trees
+        part, bound, n = 1 - SPLIT_PART, float(loss.bound), n_rows / (RECORDS_PER_DEVIATION * terms.steps)
+        if self.share.epsilon is not None:
+            most = n * float(self.share.epsilon * part) / (math.sqrt(2) * bound)
+        else:
+            assert self.share.rho is not None
+            most = n**2 * 2 * float(self.share.rho * part) / bound
+        return max(1, min(self.n_trees, int(most)))
+
+    @property
+    def cap(self) -> Cost:
+        """The most that all rounds together can cost."""
+        if self.share is None:
+            return Cost.unbounded()
+        if self.share.epsilon is not None:
+            return Cost.pure(self.share.epsilon)
+        return Cost(None, self.share.rho)
+
+    def __str__(self) -> str:
+        if self.share is None:
+            return f"{self.n_trees} trees of depth {self.depth}"
+        return f"at most {self.n_trees} trees of depth {self.depth}; fewer and surer ones where the noise asks for it"
+
+
+@dataclass(frozen=True)
+class Round:
+    """The events of one round: one selection for each level, then the leaves."""
+
+    splits: tuple[Event, ...]
+    leaves: Event
+
+
+class Annealing:
+    """Rounds whose budgets adapt to released values, under a total that was fixed before.
+
+    *Privacy.* The budget of a round depends on released values and public constants only, and rounds end before the
+    total would be passed. The ledger's filter checks the latter once more.
+    """
+
+    def __init__(self, rounds: Rounds, loss: Loss, terms: Terms, n_rows: float) -> None:
+        self._rounds, self._loss, self._terms = rounds, loss, terms
+        self._left = Fraction(min(rounds.n_trees, 1))  # of the rounds' share
+        self._next = Fraction(1, rounds.at_first(loss, terms, n_rows))
+        self._number = 0
+
+    def __iter__(self) -> Iterator[Round]:
+        while self._left > 0:
+            # a last round that could pay for next to nothing is joined with the one before it
+            part = self._next if self._left >= self._next * Fraction(3, 2) else self._left
+            self._left -= part
+            self._number += 1
+            yield self._events(part)
+
+    def note(self, strength: float) -> None:
+        """Take note of how strong the leaves of the last round were: their sums' squares over the noise's."""
+        if strength < self._rounds.patience and self._rounds.share is not None:
+            self._next *= 2
+
+    def _events(self, part: Fraction) -> Round:
+        rounds, loss, name = self._rounds, self._loss, f"round {self._number}: "
+        share = None if rounds.share is None else rounds.share * part
+        for_splits, for_leaves = (
+            None if share is None else share * p for p in (SPLIT_PART / max(rounds.depth, 1), 1 - SPLIT_PART)
+        )
+        splits = tuple(
+            self._terms.choice(
+                f"{name}splits of level {level + 1}", for_splits, score_range=loss.score_range * ONE, sees=SEES
+            )
+            for level in range(rounds.depth)
+        )
+        leaves = self._terms.noise(
+            f"{name}sums in the leaves",
+            for_leaves,
+            l1=loss.bound * ONE,
+            l2_squared=loss.bound * ONE**2,
+            signed=True,
+            sees=SEES,
+        )
+        return Round(splits, leaves)
+
+
+@dataclass(frozen=True, eq=False)
+class LeafValues:
+    """What the leaves of one tree say, made of released sums.
+
+    Attributes
+    ----------
+    values : float64 array of shape (n_leaves, n_scores)
+        To be added to the scores.
+    noise : float64 array of the same shape
+        The standard deviation that the noise of the gradients' sums gives to them.
+    strength : float
+        Mean square of the gradients' sums over the noise's variance.
+    """
+
+    values: Floats
+    noise: Floats
+    strength: float
+
+
+def leaf_values(sums: IntArray, event: Event, loss: Loss, learning_rate: float) -> LeafValues:
+    """Return noise-aware values: Newton steps, shrunk by how much of the sums is noise.
+
+    With G and H the sums of gradients and curvatures of a leaf, s the standard deviation of the noise on G, and steps
+    taken to have variance ``t = max(0, sum of (G^2 - 1.5 s^2)) / sum of H^2``, the best linear guess of a step is
+    ``-G H t / (H^2 t + s^2)``. Without noise this is Newton's ``-G / H``. An unbiased guess of t would have 1 in place
+    of 1.5; with so few leaves it takes noise for signal too often.
+
+    Parameters
+    ----------
+    sums : int64 array of shape (n_leaves, 2 n_scores)
+        As released.
+    event : Event
+        The noise.
+    loss : Loss
+        Whose gradients were added up.
+    learning_rate : float
+        The part of a step that is taken.
+    """
+    gradient = sums[:, : loss.n_scores] / ONE
+    curvature = np.maximum(sums[:, loss.n_scores :] / (ONE * loss.curvature), 1e-6)
+    variance = (deviation(event) / ONE) ** 2
+    signal = max(0.0, float((gradient**2 - NOISE_MARGIN * variance).sum())) / float((curvature**2).sum())
+    weight = curvature * signal / np.maximum(curvature**2 * signal + variance, 1e-300)
+    values = np.clip(-learning_rate * gradient * weight, -LARGEST_VALUE, LARGEST_VALUE)
+    strength = float("inf") if variance == 0 else float((gradient**2).mean()) / variance
+    return LeafValues(values, learning_rate * weight * variance**0.5, strength)
+
+
+def count_of(sums: IntArray, loss: Loss) -> float:
+    """Return about how many records there are, from the sums at the scores that `start_scores` gives for None."""
+    k = loss.n_scores
+    even = 0.5 if k == 1 else 1 / k
+    curvature = float(sums[0, k:].mean()) / (ONE * loss.curvature)
+    each = 1.0 if isinstance(loss, Huber) else max(even * (1 - even), 1e-9)
+    return max(curvature / each, 1.0)
+
+
+def start_scores(sums: IntArray | None, loss: Loss) -> Floats:
+    """Return the scores that all records start with, from the sums of gradients and curvatures at equal scores.
+
+    Parameters
+    ----------
+    sums : int64 array of shape (1, 2 n_scores), or None
+        As released, for the scores that this function returns for None.
+    loss : Loss
+        Whose gradients were added up.
+    """
+    k = loss.n_scores
+    even = 0.5 if k == 1 else 1 / k
+    if sums is None:
+        return np.full(k, 0.5 if isinstance(loss, Huber) else 0.0)
+    means = sums[0, :k] / ONE / count_of(sums, loss)
+    if isinstance(loss, Huber):
+        return np.clip(0.5 - means / loss.zoom, 0.0, 1.0)
+    chances = np.clip(even - means, 0.02, 0.98)
+    odds: Floats = np.log(chances / (1 - chances)) if k == 1 else np.log(chances) - np.log(chances).mean()
+    return odds
