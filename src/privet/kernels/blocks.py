@@ -64,11 +64,3 @@ def copy_block(codes: Codes, start: int, stop: int, columns: Columns, block: Cod
         if missing >= 0:
             for row in range(rows):
                 place[row] = _moved(np.int64(place[row]), np.int64(missing))
-
-
-@inlined
-def read_code(codes: Codes, row: Whole, column: Whole, columns: Columns) -> Whole:
-    """Return the code of one row in one column."""
-    code = min(np.int64(codes[columns.source[column], row]), np.int64(columns.last_code[column]))
-    missing = np.int64(columns.missing[column])
-    return code if missing < 0 else _moved(code, missing)

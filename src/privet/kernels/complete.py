@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled, inlined
-from privet.kernels.blocks import BLOCK_ROWS, BLOCK_SHIFT, Codes, copy_block, read_code
+from privet.kernels.blocks import BLOCK_ROWS, Codes, copy_block
 from privet.kernels.node_tests import NodeTests, takes_second
 
 _ONE = np.uint64(1)
@@ -178,6 +178,13 @@ def _below_sets(node: Any, block: Any, offset: Any, low: Any, set_start: Any, se
     return node + node + _ONE + takes_second(code, low[node], set_start[node], sets)
 
 
+@inlined
+def _below_root(node: Any, root: Any, block: Any, offset: Any, low: Any, set_start: Any, sets: Any, row: Any) -> Any:
+    at = root + node
+    code = np.uint64(block[np.uint64(offset[at]) + row])
+    return node + node + _ONE + takes_second(code, low[at], set_start[at], sets)
+
+
 @compiled
 def route_sets(
     codes: Codes,
@@ -214,18 +221,35 @@ def route_sets(
 
 @compiled
 def route_assigned(codes: Codes, trees: NDArray[np.int64], tests: NodeTests, depth: int) -> NDArray[np.int32]:
-    """Route each row through its own tree only; -1 for a row whose tree number is not that of a tree."""
+    """Route each row through its own tree only; -1 for a row whose tree number is not that of a tree.
+
+    Four rows go side by side, each in a tree of its own; a row without a tree goes through the first, for nothing.
+    """
     leaves = np.full(trees.size, -1, np.int32)
-    n_leaves = 1 << depth
-    for row in range(trees.size):
-        tree = trees[row]
-        if tree < 0 or tree >= tests.offset.shape[0]:
-            continue
-        node = np.int64(0)
-        for _ in range(depth):
-            column = np.int64(tests.offset[tree, node]) >> BLOCK_SHIFT
-            code = np.uint64(read_code(codes, row, column, tests.columns))
-            second = takes_second(code, tests.low[tree, node], tests.set_start[tree, node], tests.sets)
-            node = 2 * node + 1 + np.int64(second)
-        leaves[row] = tree * n_leaves + node - (n_leaves - 1)
+    n_trees, n_nodes = tests.offset.shape
+    offset, low, set_start = tests.offset.reshape(-1), tests.low.reshape(-1), tests.set_start.reshape(-1)
+    sets = tests.sets
+    block = np.zeros(tests.columns.source.size * BLOCK_ROWS, codes.dtype)
+    root = np.zeros(BLOCK_ROWS, np.uint64)
+    reached = np.zeros(BLOCK_ROWS, np.uint64)
+    for start in range(0, trees.size, BLOCK_ROWS):
+        stop = min(start + BLOCK_ROWS, trees.size)
+        copy_block(codes, start, stop, tests.columns, block)
+        for row in range(stop - start):
+            tree = trees[start + row]
+            root[row] = np.uint64(tree * n_nodes) if 0 <= tree < n_trees else np.uint64(0)
+        for group in range((stop - start + 3) // 4):
+            r0 = np.uint64(4 * group)
+            r1, r2, r3 = r0 + np.uint64(1), r0 + np.uint64(2), r0 + np.uint64(3)
+            n0, n1, n2, n3 = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+            for _ in range(depth):
+                n0 = _below_root(n0, root[r0], block, offset, low, set_start, sets, r0)
+                n1 = _below_root(n1, root[r1], block, offset, low, set_start, sets, r1)
+                n2 = _below_root(n2, root[r2], block, offset, low, set_start, sets, r2)
+                n3 = _below_root(n3, root[r3], block, offset, low, set_start, sets, r3)
+            reached[r0], reached[r1], reached[r2], reached[r3] = n0, n1, n2, n3
+        for row in range(stop - start):
+            tree = trees[start + row]
+            if 0 <= tree < n_trees:
+                leaves[start + row] = tree * (n_nodes + 1) + np.int64(reached[row]) - n_nodes
     return leaves
