@@ -37,13 +37,14 @@ class Ledger:
         self._doubts: list[str] = list(doubts)
         if allowance is None:
             self._doubts.append(NO_PRIVACY_ASKED)
-        self._open: list[_Scope] = [_Scope(Sequential)]
+        self._open: list[_Scope] = [_WholeScope()]
 
     @staticmethod
     def stating(terms: Terms, allowance: Allowance | None, whole: Composition, doubts: Sequence[str] = ()) -> Ledger:
         """Return the ledger of spending that is already known: a plan's, or one read from a file."""
         ledger = Ledger(terms, allowance, doubts)
-        ledger._open[0].parts.extend(whole.parts if isinstance(whole, Sequential) else (whole,))
+        for part in whole.parts if isinstance(whole, Sequential) else (whole,):
+            ledger._open[0].add(part)
         ledger._refuse_overspending(whole.cost, "the plan")
         return ledger
 
@@ -53,11 +54,11 @@ class Ledger:
         if isinstance(scope, _FilterScope):
             scope.add(event)  # all of the cap was charged when the filter was opened
             return
-        scope.parts.append(event)
+        scope.add(event)
         try:
-            self._refuse_overspending(self._whole().cost, event.name)
+            self._refuse_overspending(self.cost, event.name)
         except PrivetError:  # also where a mixture has no such part
-            scope.parts.pop()
+            scope.take_back()
             raise
 
     def doubt(self, reason: str) -> None:
@@ -92,7 +93,7 @@ class Ledger:
 
         A charge that would pass the cap raises `BudgetError` before anything is drawn; see `privet.events.Filter`.
         """
-        self._refuse_overspending(self._whole().cost + cap, name)
+        self._refuse_overspending(self.cost + cap, name)
         self._open.append(_FilterScope(name, cap))
         try:
             yield
@@ -114,7 +115,11 @@ class Ledger:
     @property
     def cost(self) -> Cost:
         """The exact total, under both measures."""
-        return self._whole().cost
+        whole, inner = self._open[0], None
+        assert isinstance(whole, _WholeScope)
+        for scope in reversed(self._open[1:]):
+            inner = scope.close(inner)
+        return whole.spent if inner is None else whole.spent + inner.cost
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -220,8 +225,31 @@ class _Scope:
     def add(self, part: Composition) -> None:
         self.parts.append(part)
 
+    def take_back(self) -> None:
+        self.parts.pop()
+
     def close(self, last: Composition | None) -> Composition:
         return self.kind((*self.parts, *(() if last is None else (last,))))
+
+
+class _WholeScope(_Scope):
+    """All that was charged; it adds up as it goes, since a forest may charge thousands of events."""
+
+    def __init__(self) -> None:
+        super().__init__(Sequential)
+        self._spent = [Cost.nothing()]  # after each part
+
+    @property
+    def spent(self) -> Cost:
+        return self._spent[-1]
+
+    def add(self, part: Composition) -> None:
+        super().add(part)
+        self._spent.append(self.spent + part.cost)
+
+    def take_back(self) -> None:
+        super().take_back()
+        self._spent.pop()
 
 
 class _FilterScope(_Scope):

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privet import laws
+from privet import Categorical, Numeric, Schema, laws
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
 from privet.audit.ledger_audit import _coins_cover, _mixtures
 from privet.errors import BudgetError, ModelFileError, ParameterError
 from privet.events import Cost, Mechanism, Mixture, Parallel, Plan
-from privet.kernels import LeafClassCounts
+from privet.kernels import LeafClassCounts, NodeHistogram
+from privet.kernels.sibling_histogram import SiblingHistogram
 from privet.ledger import Ledger
 from privet.ledger_text import ledger_from_dict
 from privet.models.forest import Forest, LeafLabels
@@ -176,6 +177,35 @@ def test_a_release_tosses_fresh_coins_for_every_mixture_and_deals_every_record_o
     assert _coins_cover(_mixtures(release.ledger.composition), recording)
     recording.transcript.pop(0)  # one set of coins for two mixtures is not enough
     assert not _coins_cover(_mixtures(release.ledger.composition), recording)
+
+
+@pytest.mark.parametrize("part", [0, 1])
+def test_every_kernel_that_counts_sees_the_records_of_its_part_and_no_others(part):
+    rng, features = np.random.default_rng(0), {"x": Numeric(0, 1), "c": Categorical(["a", "b", "c"])}
+    encoding = Schema(features, classes=[0, 1]).encoding()
+    codes = np.stack([rng.integers(0, size, 5000) for size in encoding.n_codes]).astype(np.uint8)
+    target, coins = rng.integers(0, 2, 5000).astype(np.int32), rng.integers(0, 2, 5000).astype(np.int32)
+    table = MemoryTable(encoding, codes, target).derive("node", AtRoot()).derive("part", Given(coins))
+    alone = MemoryTable(encoding, np.ascontiguousarray(codes[:, coins == part]), target[coins == part])
+    alone, n_codes = alone.derive("node", AtRoot()), tuple(encoding.n_codes.tolist())
+    trees = RandomTrees.draw(encoding, 0, 2, 3)
+    for kernel in (
+        LeafClassCounts(trees, 2),
+        LeafClassCounts(trees, 2, "node"),
+        NodeHistogram("node", 1, 2, n_codes),
+        SiblingHistogram("node", np.zeros(1, np.int32), 2, n_codes),
+    ):
+        np.testing.assert_array_equal(PartOf(table, "part", part).aggregate(kernel), alone.aggregate(kernel))
+
+
+@dataclass(frozen=True)
+class Given:
+    """State that is known beforehand."""
+
+    values: np.ndarray
+
+    def __call__(self, block):
+        return self.values[block.rows.astype(np.int64)]
 
 
 @dataclass(frozen=True)
