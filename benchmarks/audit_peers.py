@@ -57,15 +57,15 @@ def cases() -> list[Case]:
     ]
 
 
-def environment(folder: Path) -> Path:
-    """The interpreter of an environment with the peer in it; built if it is not there."""
+def environment(folder: Path, requirements: Sequence[str] = REQUIREMENTS) -> Path:
+    """The interpreter of an environment with a peer in it; built if it is not there."""
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     marker = folder / "installed.txt"
-    wanted = "\n".join(REQUIREMENTS)
+    wanted = "\n".join(requirements)
     if not (marker.exists() and marker.read_text() == wanted):
-        print(f"building {folder} with {', '.join(REQUIREMENTS)}")
+        print(f"building {folder} with {', '.join(requirements)}")
         venv.create(folder, with_pip=True, clear=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *REQUIREMENTS], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *requirements], check=True)
         marker.write_text(wanted)
     return python
 

@@ -1,0 +1,202 @@
+"""Accuracy for a given epsilon: the house's learners against other libraries' and against no privacy at all.
+
+    python benchmarks/accuracy.py --data FOLDER              # goes on where a stopped run was; hours on one core
+    python benchmarks/accuracy.py --data FOLDER --tasks adult magic --methods Boosting DP-EBM --splits 2
+    python benchmarks/accuracy.py --data FOLDER --again Boosting    # trains a method anew that has changed
+    python benchmarks/accuracy.py --data FOLDER --report-only       # writes the pages from what is there
+    python benchmarks/accuracy.py --data FOLDER --tune              # the peer's settings, on the tuning sets only
+
+Peers run in environments of their own, which are built on first use. ``arena/data.py`` says which data sets were used
+to fix rules, and which files are left out and why. Written to ``docs/results``: ``accuracy.csv`` (every mean),
+``accuracy_ranks.csv``, ``accuracy.svg``, ``accuracy.md``, and ``accuracy_regression.csv`` and ``.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from arena import data, page, picture, ranks, regression
+from arena.cells import Cell, Cells, run, wanted
+from arena.data import MOST_ROWS, SPLITS, Problem, Task
+from arena.methods import Method
+from arena.ours import CEILINGS, Ours, house
+from arena.peers import Peer, candidates, peers
+
+HERE = Path(__file__).resolve().parent
+EPSILONS = (0.1, 0.5, 1.0, 4.0)
+DELTA = 1e-6
+COMMAND = "python benchmarks/accuracy.py --data FOLDER"
+FIRST = (  # so that a run that is stopped early has what is asked for most
+    *("adult", "california", "covertype (2)", "nursery (priority)", "mushroom", "compas", "diabetes", "wdbc"),
+    *("magic", "phishing_websites", "banknote", "mammographic", "heart_cleveland", "pol", "kr_vs_kp", "transfusion"),
+)
+
+
+def regression_methods() -> list[Method]:
+    """What predicts numbers."""
+    import privet
+
+    ours = [Ours(name, DELTA) for name in privet.REGRESSORS]
+    return [*ours, Peer("DP-EBM", "dp_ebm", DELTA), *CEILINGS]
+
+
+def fill(
+    problems: Iterable[Problem], methods: Sequence[Method], cells: Cells, epsilons: Sequence[float], splits: int
+) -> None:
+    """Train whatever is not there yet."""
+    bar = Progress(TextColumn("{task.description:60}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with bar:
+        for problem in problems:
+            every = wanted(problem, methods, epsilons, splits)
+            open_ones = [(cell, method) for cell, method in every if cell not in cells]
+            if not open_ones:
+                continue
+            line = bar.add_task(problem.task.name, total=len(open_ones))
+            for cell, method in open_ones:
+                bar.update(line, description=f"{problem.task.name}: {method.name}, {cell.rivals}, {cell.epsilon}")
+                done = run(problem, cell, method)
+                cells.add(done)
+                if done.error:
+                    bar.console.print(f"{done.task}: {done.method} at {done.epsilon}: {done.error}")
+                bar.advance(line)
+
+
+def selected(found: Sequence[Task], names: Sequence[str] | None) -> list[Task]:
+    """Tasks of the given names, or all, the most wanted first."""
+    order = {name: place for place, name in enumerate(names or FIRST)}
+    chosen = [task for task in found if names is None or task.name in order]
+    return sorted(chosen, key=lambda task: order.get(task.name, len(order)))
+
+
+def needed(rivals: str, many_classes: bool) -> set[str]:
+    """Who must have answered before a task counts: ours, and every peer that can."""
+    able = [peer for peer in peers(DELTA) if peer.rivals == rivals and not (peer.binary and many_classes)]
+    return {"Boosting", *(peer.name for peer in able)}
+
+
+def unfinished(means: pd.DataFrame, many_classes: Collection[str]) -> list[str]:
+    """Say which tasks do not count yet, since someone has not answered."""
+    done = means[means.splits == means.splits.max()].groupby(["task", "rivals"]).method.agg(set)
+    late = set()
+    for task in means.task.unique():
+        for rivals in picture.GUARANTEES:
+            if not needed(rivals, task in many_classes) <= done.get((task, rivals), set()):
+                late.add(task)
+    if not late:
+        return []
+    return [f"Not finished, and not among the ranks where answers are missing: {', '.join(sorted(late))}.", ""]
+
+
+def report(cells: Sequence[Cell], tuning: set[str], binary: set[str], out: Path) -> None:
+    """Write the tables, the picture and the page."""
+    means = ranks.table(cells)
+    means["used_to_fix_rules"] = means.task.isin(tuning)
+    means.to_csv(out / "accuracy.csv", index=False, float_format="%.5f", lineterminator="\n")
+    untouched = set(means.task) - tuning
+    kinds = {"two classes": untouched & binary, "many classes": untouched - binary, "tuning sets": tuning}
+    rules = page.RULES.format(splits=int(means.splits.max()), delta=DELTA, rows=MOST_ROWS)
+    text = ["# Accuracy for a given epsilon", "", f"Made by `{COMMAND}`. {rules}", ""]
+    named = ", ".join(sorted(tuning))
+    text += [f"Rules and defaults were chosen on {named}; these are marked, and ranked apart from the others.", ""]
+    text += unfinished(means, set(means.task) - binary)
+    text += ["![Average ranks on untouched sets of two classes](accuracy.svg)", ""]
+    every_place = []
+    for kind, tasks in kinds.items():
+        for rivals, words in picture.GUARANTEES.items():
+            heading = [f"## Average rank, {kind}, {words} (wins in parentheses)", ""]
+            for measure in picture.MEASURES:
+                places = ranks.ranks(means, rivals, measure, tasks, needed(rivals, kind == "many classes"))
+                if not places.empty:
+                    every_place.append(places.assign(kind=kind))
+                    text += [*heading, *page.rank_table(places, rivals, measure)]
+                    heading = []
+    for rivals, words in picture.GUARANTEES.items():
+        for epsilon in sorted(means.epsilon.dropna().unique()):
+            for measure, name in picture.MEASURES.items():
+                text += [f"## {name[0].upper()}{name[1:]} in percent, {words}, epsilon {epsilon:g}", ""]
+                text += page.score_table(means, rivals, measure, epsilon, tuning)
+    (out / "accuracy.md").write_text("\n".join(text).rstrip() + "\n", "utf-8")
+    places = pd.concat(every_place)
+    places.to_csv(out / "accuracy_ranks.csv", index=False, float_format="%.4f", lineterminator="\n")
+    picture.draw(places[places.kind == "two classes"], out / "accuracy.svg")
+
+
+def report_regression(cells: Sequence[Cell], out: Path) -> None:
+    """Write the regression part."""
+    means = ranks.table(cells)
+    means.to_csv(out / "accuracy_regression.csv", index=False, float_format="%.5f", lineterminator="\n")
+    text = ["# Root mean squared error for a given epsilon", "", f"Made by `{COMMAND}`; delta = {DELTA:g}.", ""]
+    for problem in (regression.abalone_shaped, regression.california):
+        assert problem.__doc__ is not None
+        text += [f"- {' '.join(problem.__doc__.split())}"]
+    for epsilon in regression.EPSILONS:
+        text += ["", f"## Epsilon {epsilon:g}", "", *page.score_table(means, "approximate", "rmse", epsilon, ())[:-1]]
+    (out / "accuracy_regression.md").write_text("\n".join(text) + "\n", "utf-8")
+
+
+def tune(problems: Sequence[Problem], cells: Cells, options: argparse.Namespace) -> None:
+    """Compare settings of DP-EBM on the tuning sets, and write their ranks."""
+    fill(problems, candidates(DELTA), cells, options.epsilons, options.splits)
+    names = {peer.name for peer in candidates(DELTA)}
+    means = ranks.table([cell for cell in cells if cell.method in names])
+    tasks = {problem.task.name for problem in problems}
+    places = pd.concat([ranks.ranks(means, "approximate", measure, tasks, names) for measure in picture.MEASURES])
+    places.to_csv(options.out / "accuracy_tuning.csv", index=False, float_format="%.4f", lineterminator="\n")
+    print(places.groupby("method").average_rank.mean().sort_values().to_string())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the arena."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    folder = os.environ.get("PRIVET_DATA")
+    parser.add_argument("--data", type=Path, default=folder, required=folder is None)
+    parser.add_argument("--out", type=Path, default=HERE.parent / "docs" / "results")
+    parser.add_argument("--cells", type=Path, default=HERE.parent / "results" / "accuracy", help="kept out of git")
+    parser.add_argument("--tasks", nargs="+")
+    parser.add_argument("--methods", nargs="+")
+    parser.add_argument("--rivals", nargs="+", choices=("approximate", "pure", "none"))
+    parser.add_argument("--epsilons", nargs="+", type=float, default=EPSILONS)
+    parser.add_argument("--splits", type=int, default=SPLITS)
+    parser.add_argument("--again", nargs="+", default=[], metavar="METHOD")
+    parser.add_argument("--tune", action="store_true")
+    parser.add_argument("--report-only", action="store_true")
+    options = parser.parse_args(arguments)
+    options.out.mkdir(parents=True, exist_ok=True)
+
+    if options.tune:
+        tuning = [data.load(task) for task in data.tasks(options.data) if task.used_for_tuning]
+        tune([problem for problem in tuning if problem], Cells(options.cells / "tuning"), options)
+        return 0
+    cells, numbers = Cells(options.cells), Cells(options.cells / "regression")
+    for name in options.again:
+        cells.forget(name)
+        numbers.forget(name)
+    found = list(data.tasks(options.data))
+    methods = [*house(DELTA), *peers(DELTA), *CEILINGS]
+    methods = [method for method in methods if options.methods is None or method.name in options.methods]
+    methods = [method for method in methods if options.rivals is None or method.rivals in options.rivals]
+    if not options.report_only:
+        for task in selected(found, options.tasks):
+            problem = data.load(task)
+            if problem is not None:
+                fill([problem], methods, cells, options.epsilons, options.splits)
+        if options.tasks is None:
+            problems = regression.problems(options.data)
+            fill(problems, regression_methods(), numbers, regression.EPSILONS, options.splits)
+    shown = [cell for cell in cells if cell.task in {task.name for task in found}]
+    binary = {task.name for task in found if task.n_classes == 2}
+    report(shown, {task.name for task in found if task.used_for_tuning}, binary, options.out)
+    if list(numbers):
+        report_regression(list(numbers), options.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The arena: accuracy of private learners, ours and others', on equal terms. ``benchmarks/accuracy.py`` runs it."""

@@ -1,0 +1,100 @@
+"""The house's learners with their defaults, and the ceilings: learners without privacy."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import privet
+from arena.data import Problem
+from arena.methods import Answer, MethodError
+from privet.errors import PrivetError
+
+
+@dataclass(frozen=True)
+class Ours:
+    """An estimator of the house with its defaults, a schema, and a rounded number of rows as a public hint."""
+
+    estimator: str
+    delta: float
+
+    @property
+    def name(self) -> str:
+        """As tables show it."""
+        return self.estimator.removesuffix("Classifier").removesuffix("Regressor")
+
+    @property
+    def rivals(self) -> str:
+        """Whom it is ranked against."""
+        return "approximate" if self.delta else "pure"
+
+    def can(self, problem: Problem) -> bool:
+        """Whether it can learn this problem at all."""
+        return (problem.n_classes > 0) == self.estimator.endswith("Classifier")
+
+    def run(self, problem: Problem, split: int, epsilon: float) -> Answer:
+        """Train with secret noise."""
+        train, test = problem.split(split)
+        settings = {"delta": self.delta, "schema": problem.schema, "n_rows_hint": problem.rows_hint}
+        model = getattr(privet, self.estimator)(epsilon, **settings, random_state=split)
+        start = time.process_time()
+        try:
+            model.fit(problem.frame.iloc[train], problem.labels[train])
+        except PrivetError as error:  # a public limit, such as memory for the leaves
+            raise MethodError(str(error)) from error
+        seconds = time.process_time() - start
+        if problem.n_classes == 0:
+            return Answer(model.predict(problem.frame.iloc[test]), seconds)
+        return Answer(model.predict_proba(problem.frame.iloc[test]), seconds)
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """A learner without privacy."""
+
+    name: str
+    rivals: str = "none"
+
+    def can(self, problem: Problem) -> bool:
+        """It learns everything."""
+        return True
+
+    def run(self, problem: Problem, split: int, epsilon: float) -> Answer:
+        """Train as usual; epsilon means nothing."""
+        train, test = problem.split(split)
+        X, y = problem.codes, problem.labels
+        model = self._model(problem, split)
+        start = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a class with too few records to be held out
+            model.fit(X[train], y[train])
+        seconds = time.process_time() - start
+        if problem.n_classes == 0:
+            return Answer(model.predict(X[test]), seconds)
+        shares = np.zeros((len(test), problem.n_classes))
+        shares[:, model.classes_] = model.predict_proba(X[test])
+        return Answer(shares, seconds)
+
+    def _model(self, problem: Problem, split: int) -> Any:
+        boosting, tree = HistGradientBoostingClassifier, DecisionTreeClassifier
+        if problem.n_classes == 0:
+            boosting, tree = HistGradientBoostingRegressor, DecisionTreeRegressor
+        if self.name == "HistGradientBoosting":
+            sizes = problem.domains[2]
+            return boosting(categorical_features=(sizes > 0) & (sizes <= 255), random_state=split)
+        return tree(max_depth=4, random_state=split)
+
+
+CEILINGS = [Ceiling("HistGradientBoosting"), Ceiling("tree of depth 4")]
+
+
+def house(delta: float) -> list[Ours]:
+    """Every classifier of the house, once for each kind of guarantee."""
+    names = [name for name in privet.ESTIMATORS if name.endswith("Classifier")]
+    return [Ours(name, each) for each in (delta, 0.0) for name in names]

@@ -1,0 +1,63 @@
+"""The arena's page: ranks, then every task, in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import pandas as pd
+
+RULES = (
+    "{splits} stratified splits, 80% to train and 20% to test; bounds, categories and classes are those of the "
+    "published file, count as public and are the same for all; delta = {delta:g} for approximate guarantees, 0 for "
+    "pure ones; "
+    "neighbours add or remove a record; sets of more than {rows:,} rows are sampled to that; our learners are told the "
+    "number of rows rounded to one digit. A method that cannot do many classes is compared on two classes only."
+)
+
+
+def rank_table(places: pd.DataFrame, rivals: str, measure: str) -> list[str]:
+    """Methods by row, epsilons by column: average rank, and wins in parentheses."""
+    part = places[(places.rivals == rivals) & (places.measure == measure)]
+    if part.empty:
+        return []
+    epsilons = sorted(part.epsilon.unique())
+    tasks = {int(n) for n in part.groupby("epsilon").tasks.first()}
+    lines = [f"By {'AUC' if measure == 'auc' else measure}, on {'/'.join(map(str, sorted(tasks)))} sets:", ""]
+    lines += _head(["method", *(f"epsilon {epsilon:g}" for epsilon in epsilons)])
+    for method in part.groupby("method").average_rank.mean().sort_values().index:
+        own = part[part.method == method].set_index("epsilon")
+        lines.append(_line([method, *(f"{own.average_rank[e]:.2f} ({own.wins[e]})" for e in epsilons)]))
+    return [*lines, ""]
+
+
+def score_table(means: pd.DataFrame, rivals: str, measure: str, epsilon: float, tuning: Collection[str]) -> list[str]:
+    """Tasks by row, methods by column, the ceilings last; the best private one in bold."""
+    private = means[(means.rivals == rivals) & (means.epsilon == epsilon)]
+    if private.empty:
+        return []
+    ceilings = means[(means.rivals == "none") & means.task.isin(private.task)]
+    order = private.groupby("method")[measure].mean().sort_values(ascending=measure == "rmse").index
+    scores = private.pivot_table(index="task", columns="method", values=measure)[order]
+    spread = private.pivot_table(index="task", columns="method", values=f"{measure}_error").reindex_like(scores)
+    best = scores.eq(scores.min(axis=1) if measure == "rmse" else scores.max(axis=1), axis=0)
+    tops = ceilings.pivot_table(index="task", columns="method", values=measure)
+    scale, digits = (1.0, 3) if measure == "rmse" else (100.0, 1)
+    lines = _head(["", *order, *tops.columns])
+    for task in sorted(scores.index, key=str.lower):
+        cells = []
+        for method in order:
+            value = scores.loc[task, method]
+            error = scale * spread.loc[task, method]
+            text = "" if pd.isna(value) else f"{scale * value:.{digits}f} ± {error:.{digits}f}"
+            cells.append(f"**{text}**" if best.loc[task, method] else text)
+        cells += [f"{scale * tops.loc[task, name]:.{digits}f}" if task in tops.index else "" for name in tops.columns]
+        lines.append(_line([f"{task} (tuning)" if task in tuning else task, *cells]))
+    return [*lines, ""]
+
+
+def _head(names: Sequence[str]) -> list[str]:
+    return [_line(names), _line(["---"] * len(names))]
+
+
+def _line(fields: Sequence[str]) -> str:
+    return "| " + " | ".join(fields) + " |"
