@@ -27,6 +27,7 @@ from privet import samplers
 from privet.errors import PrivetError
 from privet.events import Event, Mechanism
 from privet.hashing import siphash_parts
+from privet.joint_exponential import best_cuts
 from privet.ledger import Ledger
 from privet.randomness import SeededSource
 from privet.tables.part import PartOf
@@ -45,6 +46,10 @@ class Outcomes(Protocol):
 
     def choose(self, scores: IntArray, event: Event) -> IntArray:
         """Return the index of one candidate for each row of `scores`."""
+        ...
+
+    def cuts(self, below: IntArray, n_cuts: int, event: Event) -> IntArray:
+        """Return sorted cuts of a grid that has so many records at or below each cell."""
         ...
 
     def coins(self, weights: tuple[Fraction, ...]) -> Coins:
@@ -107,6 +112,15 @@ class Release:
         self.ledger.charge(event)
         return self._outcomes.choose(np.ascontiguousarray(scores, dtype=np.int64), event)
 
+    def cuts(self, below: IntArray, n_cuts: int, event: Event) -> IntArray:
+        """Release sorted cuts that divide a feature's records evenly, all in one draw (`joint_exponential.py`).
+
+        *Privacy.* The exponential mechanism over all sorted tuples of cuts; the event's range is that of
+        `joint_exponential.cut_range`. `below` is the number of records at or below each cell of a public grid.
+        """
+        self.ledger.charge(event)
+        return self._outcomes.cuts(np.ascontiguousarray(below, dtype=np.int64), n_cuts, event)
+
     def coins(self, table: Table, weights: Sequence[Fraction] | int, name: str = "part") -> Table:
         """Deal the records into parts by secret coins; `weights` may be a number of equal parts.
 
@@ -161,6 +175,11 @@ class Drawn:
         _expect(event, Mechanism.EXPONENTIAL)
         return samplers.exponential_mechanism(scores, event.parameter, self._source)
 
+    def cuts(self, below: IntArray, n_cuts: int, event: Event) -> IntArray:
+        """Draw by the exponential mechanism over all sorted tuples."""
+        _expect(event, Mechanism.EXPONENTIAL)
+        return samplers.joint_cuts(below, n_cuts, event.parameter, self._source)
+
     def coins(self, weights: tuple[Fraction, ...]) -> Coins:
         """Draw a fresh key."""
         return Coins(samplers.key(self._source), weights)
@@ -183,6 +202,11 @@ class Noiseless:
         winners: IntArray = scores.argmax(axis=1).astype(np.int64)
         return winners
 
+    def cuts(self, below: IntArray, n_cuts: int, event: Event) -> IntArray:
+        """Return the best cuts."""
+        _expect(event, Mechanism.NOTHING)
+        return np.array(best_cuts(below, n_cuts), dtype=np.int64)
+
     def coins(self, weights: tuple[Fraction, ...]) -> Coins:
         """Draw a fresh key."""
         return Coins(samplers.key(self._source), weights)
@@ -202,6 +226,10 @@ class Recording:
     def choose(self, scores: IntArray, event: Event) -> IntArray:
         """Pass on, and keep the outcome."""
         return self._keep(event, self._outcomes.choose(scores, event))
+
+    def cuts(self, below: IntArray, n_cuts: int, event: Event) -> IntArray:
+        """Pass on, and keep the outcome."""
+        return self._keep(event, self._outcomes.cuts(below, n_cuts, event))
 
     def coins(self, weights: tuple[Fraction, ...]) -> Coins:
         """Pass on, and keep the coins."""
@@ -231,6 +259,10 @@ class Forced:
     def choose(self, scores: IntArray, event: Event) -> IntArray:
         """Return the recorded winners."""
         return self._next(event, scores.shape[:1])
+
+    def cuts(self, below: IntArray, n_cuts: int, event: Event) -> IntArray:
+        """Return the recorded cuts."""
+        return self._next(event, (n_cuts,))
 
     def coins(self, weights: tuple[Fraction, ...]) -> Coins:
         """Return the recorded coins."""

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from privet.big_integer import BigSampler
 from privet.errors import ParameterError
 from privet.exact_integer import LIMIT, fill_gaussian, fill_laplace, fill_selections
+from privet.joint_exponential import draw_cuts
 
 __all__ = [
     "Source",
@@ -37,6 +38,7 @@ __all__ = [
     "discrete_gaussian",
     "discrete_laplace",
     "exponential_mechanism",
+    "joint_cuts",
     "key",
     "permute_and_flip",
 ]
@@ -150,6 +152,25 @@ def exponential_mechanism(scores: Integers, rate: Fraction, source: Source) -> I
     Parameters and result as for `permute_and_flip`.
     """
     return _select(scores, rate, source, replace=True)
+
+
+def joint_cuts(below: Integers, n_cuts: int, rate: Fraction, source: Source) -> Integers:
+    """Draw sorted cuts by the exponential mechanism over all tuples of them; see `joint_exponential.py`.
+
+    Parameters
+    ----------
+    below : int64 array of at least two cells
+        The number of records at or below each cell.
+    n_cuts : int
+        At least one.
+    rate : Fraction
+        At least 0.
+    source : Source
+        Where the random words come from.
+    """
+    if rate < 0:
+        raise ParameterError(f"a selection's rate must not be negative; got {rate}")
+    return np.array(draw_cuts(below, n_cuts, rate, source.words), dtype=np.int64)
 
 
 def _select(scores: Integers, rate: Fraction, source: Source, replace: bool) -> Integers:

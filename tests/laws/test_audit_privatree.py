@@ -1,5 +1,6 @@
 """The exact audit of PrivaTree: its true loss never exceeds the claim, and is not silently far below it either."""
 
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pytest
@@ -7,8 +8,9 @@ import pytest
 from privet import Categorical, Numeric, Schema
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
-from privet.learners.privatree import PrivaTree
+from privet.learners.privatree import SEARCHES, PrivaTree
 from privet.learning import Hints
+from privet.structure import JointQuantiles
 from privet.terms import Allowance
 
 pytestmark = pytest.mark.law
@@ -33,6 +35,9 @@ EXPECTED = [
     (PrivaTree(1, **{**HALF_FOR_LEAVES, "leaves": "counts"}), 3, "add_remove", 1.833334),
     (PrivaTree(1, n_trees=2, **HALF_FOR_LEAVES), 2, "add_remove", 1.413593),
     (PrivaTree(1, n_trees=2, composition="disjoint", **HALF_FOR_LEAVES), 2, "add_remove", 1.112764),
+    (PrivaTree(1, stop=True, **HALF_FOR_LEAVES), 3, "add_remove", 1.311990),
+    (PrivaTree(1, stop=True, **HALF_FOR_LEAVES), 3, "replace", 1.248464),
+    (PrivaTree(2, stop=True, **{**HALF_FOR_LEAVES, "leaves": "counts"}), 2, "add_remove", 1.761912),
 ]
 
 
@@ -58,6 +63,32 @@ def test_private_quantiles_are_charged_for_every_feature_and_level():
     found = exact_audit(subject(learner, features=features), 2)
     assert not found.refuted
     assert found.loss == pytest.approx(1.1666667, abs=1e-4)
+
+
+def test_all_quantiles_in_one_draw_are_charged_for_every_feature(monkeypatch):
+    monkeypatch.setitem(SEARCHES, "jointexp", JointQuantiles(2))
+    learner = PrivaTree(1, grid="jointexp", **HALF_FOR_LEAVES)
+    found = exact_audit(subject(learner, features={"x": Numeric(0, 1, bins=3)}), 3)
+    assert not found.refuted
+    assert found.loss == pytest.approx(1.264921, abs=1e-4)
+
+
+@dataclass(frozen=True)
+class Greedy(PrivaTree):
+    """Lets a leaf that stops spend all that its path had left before the choice to stop."""
+
+    def plan(self, encoding, terms, share, hints):
+        plan = super().plan(encoding, terms, share, hints)
+        leaves, choice = plan["leaves 0"], plan["splits 0 0"]
+        stops = replace(plan["stops 0 0"], parameter=leaves.parameter + choice.parameter * choice.sensitivity)
+        return replace(plan, events={**plan.events, "stops 0 0": stops})
+
+
+def test_a_stopped_leaf_that_spends_what_its_choice_has_spent_is_refuted():
+    settings = {**HALF_FOR_LEAVES, "leaf_part": Fraction(1, 5), "stop": True}
+    features = {"x": Categorical([0, 1])}
+    losses = [exact_audit(subject(kind(1, **settings), features=features), 7).loss for kind in (PrivaTree, Greedy)]
+    assert losses[0] <= 2.0 < losses[1]
 
 
 def test_with_delta_the_concentrated_loss_stays_below_rho():

@@ -139,3 +139,46 @@ def test_records_without_a_node_or_a_class_are_not_counted():
     block = Block(codes, target, np.arange(10, dtype=np.uint64), {"node": node})
     counted = SiblingHistogram("node", np.zeros(1, np.int32), 3, tuple(ENCODING.n_codes.tolist()))(block)
     assert counted[:, :5].sum() == 7
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_histograms_of_narrow_and_wide_codes_are_those_of_a_plain_count(dtype):
+    rng = np.random.default_rng(3)
+    n_codes, n_rows = (5, 250 if dtype == np.uint8 else 700, 2), 9000
+    codes = np.stack([rng.integers(0, n, n_rows) for n in n_codes]).astype(dtype)
+    codes[0, :9] = 200  # no code of this feature: it counts as the last
+    target, node = rng.integers(0, 3, n_rows).astype(np.int32), rng.integers(0, 4, n_rows).astype(np.uint8)
+    slots = np.array([1, -1, 0, -1], np.int32)
+    block = Block(codes, target, np.arange(n_rows, dtype=np.uint64), {"node": node})
+    counted = SiblingHistogram("node", slots, 3, n_codes)(block)
+    expected, starts = np.zeros((2, sum(n_codes), 3), np.int64), np.cumsum((0, *n_codes))
+    for row in np.flatnonzero(slots[node] >= 0):
+        for feature, n in enumerate(n_codes):
+            expected[slots[node[row]], starts[feature] + min(int(codes[feature, row]), n - 1), target[row]] += 1
+    np.testing.assert_array_equal(counted, expected)
+
+
+@pytest.mark.parametrize("n_trees", [1, 3])
+def test_nodes_that_stop_keep_their_records_and_leave_the_others_as_they_are(n_trees):
+    codes, target = table(500)
+    tree = np.arange(500, dtype=np.int32) % n_trees
+    private = MemoryTable(ENCODING, codes, target, state={"node": tree} if n_trees > 1 else None)
+    growth = GreedyGrowth(private, CANDIDATES, n_trees)
+    rng = np.random.default_rng(6)
+    stopped, trees_of = [], []
+    for _ in range(3):
+        scores = growth.scores(SCORES["mix"], stop_bonus=0)
+        assert (scores[:, -1] <= scores[:, :-1].max(axis=1)).all()  # a split never loses
+        chosen = rng.integers(0, len(CANDIDATES), len(scores))
+        chosen[rng.random(len(scores)) < 0.4] = len(CANDIDATES)
+        stops = chosen == len(CANDIDATES)
+        stopped.append(growth.leaf_counts[stops])
+        trees_of.append(np.array(growth.open_trees)[stops])
+        growth.split(chosen)
+    stopped.append(growth.leaf_counts)
+    trees_of.append(np.array(growth.open_trees, dtype=np.int64))
+    counts = np.concatenate(stopped)[np.argsort(np.concatenate(trees_of), kind="stable")]
+    trees = growth.finish()
+    expected = np.zeros((trees.n_leaves, 3), np.int64)
+    np.add.at(expected, (trees.route_assigned(codes, tree.astype(np.int64)), target), 1)
+    np.testing.assert_array_equal(counts, expected)

@@ -4,10 +4,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from privet.errors import ParameterError
 from privet.reproduce import find
 from privet.reproduce.data import DataFolder
 from privet.reproduce.entry import Outcome
-from privet.reproduce.vos_cells import HIGGS, OTHERS, TREE, budget_shares, cross_validated, load, times
+from privet.reproduce.vos_cells import (
+    DIFFPRIVLIB,
+    HIGGS,
+    OTHERS,
+    STOP,
+    TREE,
+    budget_shares,
+    cross_validated,
+    load,
+    times,
+)
 from privet.reproduce.vos_printed import CORRECTED, METHODS, PRINTED
 
 
@@ -20,7 +31,7 @@ def folder(tmp_path):
     return DataFolder.at(tmp_path)
 
 
-@pytest.mark.parametrize("method", [TREE, "ours", "ours, counts", *OTHERS])
+@pytest.mark.parametrize("method", [TREE, "ours", "ours, counts", STOP, *OTHERS])
 def test_every_method_runs_on_mixed_features(folder, method):
     result = cross_validated({"data": "small", "method": method, "epsilon": 5.0, "seed": 0}, folder)
     assert len(result["accuracy"]) == 5
@@ -91,3 +102,29 @@ def test_figures_have_a_panel_for_each_data_set():
     entry = find("vos-fig-2")
     assert entry.assemble(shares)[0]["leaf_part"] == pytest.approx(0.15)
     assert len(entry.plot(entry.assemble(shares)).axes) == 1
+
+
+def test_diffprivlib_is_run_in_the_environment_that_is_named_and_only_then(folder, tmp_path, monkeypatch):
+    monkeypatch.delenv("PRIVET_DIFFPRIVLIB", raising=False)
+    assert not any(cell.settings["method"] == DIFFPRIVLIB for cell in find("vos-table-2").cells(True))
+    peer = tmp_path / "python"
+    peer.write_text('#!/bin/sh\necho \'{"accuracy": 0.25, "seconds": 2.0}\'\n')
+    peer.chmod(0o755)
+    monkeypatch.setenv("PRIVET_DIFFPRIVLIB", str(peer))
+    assert any(cell.settings["method"] == DIFFPRIVLIB for cell in find("vos-table-2").cells(True))
+    settings = {"data": "small", "method": DIFFPRIVLIB, "epsilon": 1.0, "seed": 0}
+    assert cross_validated(settings, folder) == {"accuracy": [0.25] * 5}
+    assert times(settings, folder) == {"seconds": 2.0}
+    peer.write_text("#!/bin/sh\necho no such module >&2\nexit 1\n")
+    with pytest.raises(ParameterError, match="no such module"):
+        cross_validated(settings, folder)
+
+
+def test_stopping_is_compared_epsilon_by_epsilon():
+    outcomes = [
+        Outcome({"data": name, "method": method, "epsilon": 0.1, "seed": 0}, {"accuracy": [share, share]})
+        for name, share in (("adult", 0.8), ("vote", 0.6))
+        for method in ("ours", STOP)
+    ]
+    *_, average = find("privatree-stop").assemble(outcomes)
+    assert average == {"data": "average", "epsilon": 0.1, "ours": 0.7, STOP: 0.7}

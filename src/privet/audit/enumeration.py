@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
+from itertools import combinations_with_replacement, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +21,7 @@ from privet import laws
 from privet.encoding import Encoding
 from privet.errors import AuditError
 from privet.events import Event, Mechanism, Plan
+from privet.joint_exponential import scores_of_cuts
 from privet.learning import Hints, Learner
 from privet.ledger import Ledger
 from privet.randomness import public_rng
@@ -104,6 +105,15 @@ class Enumerating:
             raise AuditError("a model without privacy (epsilon=None) has no law to audit; set epsilon")
         probabilities = np.array([law(row, event.parameter) for row in scores]).reshape(scores.shape)
         return np.array(self._answer(event.name, probabilities, hidden=False), dtype=np.int64)
+
+    def cuts(self, below: IntArray, n_cuts: int, event: Event) -> IntArray:
+        """Compute the law of all sorted tuples of cuts; force the outcome."""
+        if event.mechanism is Mechanism.NOTHING:
+            raise AuditError("a model without privacy (epsilon=None) has no law to audit; set epsilon")
+        tuples = list(combinations_with_replacement(range(below.size - 1), n_cuts))
+        law = laws.exponential_mechanism(scores_of_cuts(below, tuples), event.parameter)
+        (chosen,) = self._answer(event.name, law.reshape(1, -1), hidden=False)
+        return np.array(tuples[chosen], dtype=np.int64)
 
     def coins(self, weights: tuple[Fraction, ...]) -> Coins:
         """Force a part for each record."""

@@ -8,6 +8,7 @@ on how many there are.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -17,7 +18,8 @@ import numpy as np
 from privet.base import PrivateClassifier
 from privet.encoding import Encoding
 from privet.errors import ParameterError
-from privet.events import Event, Plan
+from privet.events import Composition as Spending
+from privet.events import Event, Parallel, Plan, Sequential
 from privet.learning import Hints
 from privet.models.forest import Forest, LeafCounts, LeafLabels
 from privet.parameters import check_choice, check_whole, exact
@@ -26,19 +28,22 @@ from privet.randomness import PublicRng, public_rng
 from privet.release import Release
 from privet.schema import Schema
 from privet.scores import SCORES
-from privet.structure import Candidates, Domains, ExplicitTrees, GreedyGrowth, QuantileSearch
+from privet.structure import Candidates, Domains, ExplicitTrees, GreedyGrowth, JointQuantiles, QuantileSearch
 from privet.tables import Table
 from privet.terms import Share, Terms
 
 Composition = Literal["sequential", "disjoint"]
 LeafKind = Literal["labels", "counts"]
-Grid = Literal["schema", "quantiles"]
+Grid = Literal["schema", "quantiles", "jointexp"]
+Integers = np.ndarray[Any, np.dtype[np.int64]]
+Leaves = tuple[list[int], Integers]  # the tree and the values of each
 
 BINS = 255  # as fine as one byte for a code allows; finer public grids cost next to nothing
 # The label of the larger of two Laplace counts loses up to max x (1/2 + x/4) exp(-x) = 0.293 records over epsilon; by
 # permute-and-flip, 0.184.
 COUNTS_COST_MORE = Fraction(8, 5)
 FINE_BINS = 1024  # the public grid on which private quantiles are searched
+SEARCHES: dict[str, QuantileSearch | JointQuantiles] = {"quantiles": QuantileSearch(), "jointexp": JointQuantiles()}
 SEES = "the records of each node; nodes of one level are disjoint"
 
 
@@ -55,6 +60,7 @@ class PrivaTree:
     max_leaf_error: Fraction = Fraction(1, 100)
     bins: int = BINS
     leaf_part: Fraction | None = None  # of each tree's budget, in place of the rule
+    stop: bool = False
 
     @property
     def _passes(self) -> int:
@@ -76,36 +82,42 @@ class PrivaTree:
             budget = TreeBudget(self.max_depth, (1 - self.leaf_part) / self.max_depth, self.leaf_part)
         events: dict[str, Event] = {}
         level_part = budget.level
-        if self.grid == "quantiles" and any(column.ordered and column.n_values > 1 for column in encoding.columns):
+        if self.grid != "schema" and any(column.ordered and column.n_values > 1 for column in encoding.columns):
             # Equation 9: as much as one level. All trees use the same quantiles.
             level_part = (1 - budget.leaves) / (1 + budget.depth)
-            events |= QuantileSearch().plan(encoding, terms, _times(share, level_part))
+            events |= SEARCHES[self.grid].plan(encoding, terms, _times(share, level_part))
+        spending: list[Spending] = list(events.values())
+        make = terms.noise if self.leaves == "counts" else terms.choice
         for tree in range(self._passes):
             of_tree = f"tree {tree + 1}: " if self._passes > 1 else ""
-            for level in range(budget.depth):
+            leaves = make(f"{of_tree}leaves", _times(part, budget.leaves), sees=SEES)
+            events[f"leaves {tree}"] = leaves
+            below: tuple[Spending, ...] = (leaves,)  # what a path may still meet, from the last level backwards
+            for level in reversed(range(budget.depth)):
                 name = f"{of_tree}splits of level {level + 1}"
                 choice = terms.choice(name, _times(part, level_part), score_range=score.range, sees=SEES)
                 events[f"splits {tree} {level}"] = choice
-            make = terms.noise if self.leaves == "counts" else terms.choice
-            events[f"leaves {tree}"] = make(f"{of_tree}leaves", _times(part, budget.leaves), sees=SEES)
-        return Plan.in_sequence({"depth": budget.depth}, **events)
+                if self.stop:
+                    # What the path has left *after* this choice: the leaves' part and that of all levels below.
+                    left = budget.leaves + level_part * (budget.depth - 1 - level)
+                    early = make(f"{of_tree}leaves that stop at level {level + 1}", _times(part, left), sees=SEES)
+                    events[f"stops {tree} {level}"] = early
+                    below = (Parallel((early, Sequential(below))),)
+                below = (choice, *below)
+            spending.extend(below)
+        return Plan(events, Sequential(tuple(spending)), {"depth": budget.depth})
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
         """Algorithm 1. Differs from the paper wherever its proof fails."""
         domains, cuts = Domains.of(table.encoding), None
-        if self.grid == "quantiles":
-            cuts = QuantileSearch().run(table, release, plan.events)  # lines 3 to 5
+        if self.grid != "schema":
+            cuts = SEARCHES[self.grid].run(table, release, plan.events)  # lines 3 to 5
         if self.n_trees > self._passes:
             table = release.coins(table, self.n_trees, GreedyGrowth.STATE)
         grown = []
         for tree in range(self._passes):
             growth = GreedyGrowth(table, Candidates.all_of(domains, rng, cuts), self.n_trees // self._passes)
-            # Differs from the paper: no stop at pure or small nodes (line 7), which would tell what is in them.
-            for level in range(_depth(plan)):
-                # Lines 11 and 12. Differs from the paper: exact counts, one private choice among all features' splits.
-                scores = growth.scores(SCORES[self.criterion])
-                growth.split(release.choose(scores, plan[f"splits {tree} {level}"]))  # lines 13 and 14
-            values = self._leaf_values(growth, release, plan[f"leaves {tree}"])  # lines 8 and 9
+            values = _in_order(self._grow_tree(growth, release, plan, tree, 0))
             grown.append((growth.finish(), values))
         trees = ExplicitTrees.join([tree for tree, _ in grown])
         values = np.concatenate([values for _, values in grown])
@@ -113,9 +125,45 @@ class PrivaTree:
             return Forest(table.encoding, trees, LeafCounts(values), "threshold")
         return Forest(table.encoding, trees, LeafLabels(values.astype(np.uint16)), "majority")
 
-    def _leaf_values(self, growth: GreedyGrowth, release: Release, event: Event) -> np.ndarray[Any, np.dtype[np.int64]]:
-        counts = growth.leaf_counts
+    def _grow_tree(self, growth: GreedyGrowth, release: Release, plan: Plan, tree: int, level: int) -> list[Leaves]:
+        """Grow the open nodes and all below them; return the leaves that they become."""
+        # Differs from the paper: no stop at pure or small nodes (line 7), which would tell what is in them.
+        if level == _depth(plan):
+            values = self._leaf_values(growth.leaf_counts, release, plan[f"leaves {tree}"])  # lines 8 and 9
+            return [(growth.open_trees, values)]
+        # Lines 11 and 12. Differs from the paper: exact counts, one private choice among all features' splits.
+        choice = plan[f"splits {tree} {level}"]
+        if not self.stop:
+            growth.split(release.choose(growth.scores(SCORES[self.criterion]), choice))  # lines 13 and 14
+            return self._grow_tree(growth, release, plan, tree, level + 1)
+        scores = growth.scores(SCORES[self.criterion], _stop_bonus(growth.n_candidates, choice))
+        chosen = release.choose(scores, choice)
+        stopped, counts, trees = chosen == growth.n_candidates, growth.leaf_counts, np.array(growth.open_trees)
+        growth.split(chosen)
+        leaves: list[Leaves] = []
+        with release.ledger.parallel():  # nodes that stop and nodes that go on have no record in common
+            if stopped.any():
+                early = self._leaf_values(counts[stopped], release, plan[f"stops {tree} {level}"])
+                leaves.append((trees[stopped].tolist(), early))
+            if growth.n_open:
+                with release.ledger.branch():
+                    leaves.extend(self._grow_tree(growth, release, plan, tree, level + 1))
+        return leaves
+
+    def _leaf_values(self, counts: Integers, release: Release, event: Event) -> Integers:
         return release.noisy(counts, event) if self.leaves == "counts" else release.choose(counts, event)
+
+
+def _stop_bonus(n_candidates: int, choice: Event) -> int:
+    """Return what makes not splitting as likely as all splits together where none of them gains anything."""
+    return int(math.log(max(1, n_candidates)) / choice.parameter) if choice.parameter else 0
+
+
+def _in_order(leaves: list[Leaves]) -> Integers:
+    """Return leaves' values tree by tree; within a tree those that stopped earlier come first."""
+    trees = np.concatenate([trees for trees, _ in leaves])
+    values: Integers = np.concatenate([values for _, values in leaves])[np.argsort(trees, kind="stable")]
+    return values
 
 
 def _times(share: Share | None, part: Fraction) -> Share | None:
@@ -155,9 +203,12 @@ class PrivaTreeClassifier(PrivateClassifier):
     leaves : {"counts", "labels"}, default="counts"
         Noisy class counts in each leaf, for probabilities; or only a label, by permute-and-flip as in the paper. Labels
         are right a little more often, counts have by far the better probabilities (docs/learners/privatree.md).
-    grid : {"schema", "quantiles"}, default="schema"
-        Thresholds of the schema's public grid, which cost nothing; or private quantiles, which are charged for every
-        numeric feature; for long tails a schema with grid="log" was better.
+    grid : {"schema", "quantiles", "jointexp"}, default="schema"
+        Thresholds of the schema's public grid, which cost nothing; or private quantiles, recursive or all of a feature
+        at once, which are charged for every numeric feature; for long tails a schema with grid="log" was better.
+    stop : bool, default=False
+        Whether a node may also choose, privately, not to be split. Its leaf then gets what the levels below it would
+        have spent.
     bins : int, default=255
         Cells of a numeric feature whose schema leaves that open.
     max_leaf_error : float, default=0.01
@@ -186,7 +237,9 @@ class PrivaTreeClassifier(PrivateClassifier):
     at once, and adding it lowers each score by an amount within [0, R], whatever the number of features
     (`privet.scores`): one selection of range R for each level, since nodes of a level are disjoint. Leaves: class
     counts, of range (labels) or sensitivity (counts) one. Costs add up over levels and leaves. Every node is split
-    down to the planned depth and every leaf goes through the mechanism, whether or not a record reached it.
+    down to the planned depth and every leaf goes through the mechanism, whether or not a record reached it. With `stop`
+    the node's own score is one more candidate of the same range, plus a public constant, and a leaf that stops spends
+    what its path has left after that choice: no path spends more than the whole.
 
     Examples
     --------
@@ -214,6 +267,7 @@ class PrivaTreeClassifier(PrivateClassifier):
         criterion: str = "mix",
         leaves: LeafKind = "counts",
         grid: Grid = "schema",
+        stop: bool = False,
         bins: int = BINS,
         max_leaf_error: float = 0.01,
         n_rows_hint: int | None = None,
@@ -229,6 +283,7 @@ class PrivaTreeClassifier(PrivateClassifier):
         self.criterion = criterion
         self.leaves = leaves
         self.grid = grid
+        self.stop = stop
         self.bins = bins
         self.max_leaf_error = max_leaf_error
         self.n_rows_hint = n_rows_hint
@@ -241,7 +296,7 @@ class PrivaTreeClassifier(PrivateClassifier):
         check_choice("composition", self.composition, ("sequential", "disjoint"))
         check_choice("criterion", self.criterion, tuple(SCORES))
         check_choice("leaves", self.leaves, ("labels", "counts"))
-        check_choice("grid", self.grid, ("schema", "quantiles"))
+        check_choice("grid", self.grid, ("schema", *SEARCHES))
         check_whole("bins", self.bins, 2, 4096)
         max_leaf_error = exact(self.max_leaf_error, "max_leaf_error")
         if not 0 < max_leaf_error < 1:
@@ -254,5 +309,6 @@ class PrivaTreeClassifier(PrivateClassifier):
             self.leaves,
             self.grid,
             max_leaf_error,
-            FINE_BINS if self.grid == "quantiles" else int(self.bins),
+            int(self.bins) if self.grid == "schema" else FINE_BINS,
+            stop=bool(self.stop),
         )

@@ -27,6 +27,7 @@ from privet.published import (
 from privet.randomness import public_rng
 from privet.release import Release, drawn
 from privet.reproduce.data import TARGET, DataSet, public_schema
+from privet.reproduce.peer_tree import peer_python, run_peer
 from privet.schema import Numeric, Schema
 from privet.terms import Allowance, Terms
 
@@ -40,9 +41,11 @@ HIGGS = "higgs (synthetic)"
 HIGGS_COLUMNS = 24
 
 OURS = ("ours", "ours, counts")
+STOP = "ours, may stop"
 PARAMETERS: dict[str, dict[str, Any]] = {
     "ours": {"leaves": "labels"},
     "ours, counts": {"leaves": "counts"},
+    STOP: {"leaves": "labels", "stop": True},
     "DPGDF, sound": {"numeric": False},
 }
 OTHERS: dict[str, Any] = {
@@ -54,6 +57,7 @@ OTHERS: dict[str, Any] = {
     "DPGDF, sound": DPGDFTreeClassifier,
 }
 TREE = "tree"
+DIFFPRIVLIB = "DiffPrivLib"
 
 
 def load(name: str, data: DataFolder, n_rows: int | None = None) -> DataSet:
@@ -76,6 +80,8 @@ def cross_validated(settings: Settings, data: DataFolder) -> Result:
     loaded = load(settings["data"], data)
     y = np.asarray(loaded.y)
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=settings["seed"]).split(loaded.X, y)
+    if settings["method"] == DIFFPRIVLIB:
+        return {"accuracy": [_peer(settings, loaded, train, test)["accuracy"] for train, test in folds]}
     scores = []
     for train, test in folds:
         predict = _fit(settings, loaded, y, train)
@@ -87,6 +93,8 @@ def times(settings: Settings, data: DataFolder) -> Result:
     """Return the time of one fit on all records, in seconds; the least of three."""
     loaded = load(settings["data"], data, settings.get("n_rows"))
     y, everything = np.asarray(loaded.y), np.arange(len(loaded.y))
+    if settings["method"] == DIFFPRIVLIB:
+        return {"seconds": min(_peer(settings, loaded, everything, everything[:1])["seconds"] for _ in range(3))}
     seconds = []
     for _ in range(3):
         start = time.perf_counter()
@@ -114,6 +122,21 @@ def _fit(settings: Settings, loaded: DataSet, y: NDArray[Any], train: NDArray[np
         warnings.simplefilter("ignore", UnsoundWarning)
         warnings.simplefilter("ignore", NonPrivateWarning)
         return model.fit(X, y[train]).predict
+
+
+def _peer(settings: Settings, loaded: DataSet, train: NDArray[np.int64], test: NDArray[np.int64]) -> dict[str, float]:
+    """Fit diffprivlib's tree in its own environment, with public bounds and classes; categories as whole numbers."""
+    python = peer_python()
+    assert python is not None  # else there is no such cell
+    encoding = loaded.schema.encoding(255)
+    X, y = _numbers(loaded, loaded.X, encoding), encoding.encode_target(loaded.y)
+    bounds = [
+        (domain.low, domain.high) if isinstance(domain, Numeric) else (0.0, max(1.0, column.n_codes - 1.0))
+        for domain, column in zip(loaded.schema.features.values(), encoding.columns, strict=True)
+    ]
+    low, high = np.array(bounds, dtype=np.float64).T
+    arrays = {"X": X[train], "y": y[train], "X_test": X[test], "y_test": y[test], "low": low, "high": high}
+    return run_peer(python, {**arrays, "n_classes": np.array(encoding.n_classes)}, settings["epsilon"], DEPTH)
 
 
 def _numbers(loaded: DataSet, frame: Any, encoding: Any) -> NDArray[np.float64]:

@@ -125,11 +125,13 @@ class Candidates:
         score_candidates(int(score.kind), histogram, *self._arrays, out)
         return out
 
-    def sides(self, splits: Sequence[Split]) -> tuple[IntArray, NDArray[np.bool_]]:
-        """Return the feature of each split, and for every code whether it goes to the second child."""
-        feature = np.array([split.feature for split in splits], dtype=np.int64)
+    def sides(self, splits: Sequence[Split | None]) -> tuple[IntArray, NDArray[np.bool_]]:
+        """Return the feature of each split, and for every code whether it goes to the second child; zeros for None."""
+        feature = np.array([0 if split is None else split.feature for split in splits], dtype=np.int64)
         second = np.zeros((len(splits), int(self.domains.n_codes.max())), np.bool_)
         for row, split in zip(second, splits, strict=True):
+            if split is None:
+                continue
             if isinstance(split, Threshold):
                 row[split.cut + 1 :] = True
                 if split.missing_first:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.kernels.sibling_histogram import SiblingHistogram, StepDown
-from privet.scores import Score
+from privet.scores import Score, score_of_counts
 from privet.structure.building import TreeBuilder
 from privet.structure.candidates import Candidates
 from privet.structure.explicit_trees import ExplicitTrees
@@ -20,9 +20,9 @@ IntArray = NDArray[np.int64]
 class AtRoot:
     """Every record at the root of the first tree."""
 
-    def __call__(self, block: Block) -> NDArray[np.int32]:
+    def __call__(self, block: Block) -> NDArray[np.uint8]:
         """Return zeros."""
-        return np.zeros(block.target.size, np.int32)
+        return np.zeros(block.target.size, np.uint8)
 
 
 class GreedyGrowth:
@@ -55,22 +55,56 @@ class GreedyGrowth:
         self._histogram = self._count(np.arange(n_trees, dtype=np.int32))
         self._moved: tuple[StepDown, IntArray] | None = None
 
-    def scores(self, score: Score) -> IntArray:
-        """Return the score of every candidate at every open node, one row for each."""
+    @property
+    def n_candidates(self) -> int:
+        """Number of splits to choose among."""
+        return len(self._candidates)
+
+    @property
+    def n_open(self) -> int:
+        """Number of nodes that are neither split nor stopped."""
+        return self._builder.n_open
+
+    @property
+    def open_trees(self) -> list[int]:
+        """The tree of each open node."""
+        return self._builder.open_trees
+
+    def scores(self, score: Score, stop_bonus: int | None = None) -> IntArray:
+        """Return the score of every candidate at every open node, one row for each.
+
+        Parameters
+        ----------
+        score : Score
+            The score.
+        stop_bonus : int, optional
+            With it, one more candidate at the end, not to split: the node's own score, which an added record changes
+            within the same interval, plus this public constant.
+        """
         self._step_down()
-        return self._candidates.scores(self._histogram, score)
+        scores = self._candidates.scores(self._histogram, score)
+        if stop_bonus is None:
+            return scores
+        whole = np.array([score_of_counts(int(score.kind), counts) for counts in self.leaf_counts], dtype=np.int64)
+        return np.column_stack([scores, whole + stop_bonus])
 
     def split(self, chosen: IntArray) -> None:
-        """Split every open node by the candidate with this number."""
-        splits = [self._candidates.split(candidate) for candidate in chosen.tolist()]
+        """Split every open node by the candidate with this number; one beyond the last makes it a leaf."""
+        is_split = chosen < len(self._candidates)
+        splits = [
+            self._candidates.split(candidate) if split else None
+            for candidate, split in zip(chosen.tolist(), is_split.tolist(), strict=True)
+        ]
         feature, second = self._candidates.sides(splits)
-        children = np.zeros((len(splits), 2, self._n_classes), np.int64)
-        for node, begin in enumerate(self._offsets[feature].tolist()):
+        children = np.zeros((int(is_split.sum()), 2, self._n_classes), np.int64)
+        for pair, node in enumerate(np.flatnonzero(is_split).tolist()):
+            begin = self._offsets[feature[node]]
             of_feature = self._histogram[node, begin : begin + self._n_codes[feature[node]]]
             to_second = second[node, : len(of_feature)]
-            children[node] = of_feature[~to_second].sum(axis=0), of_feature[to_second].sum(axis=0)
+            children[pair] = of_feature[~to_second].sum(axis=0), of_feature[to_second].sum(axis=0)
         self._builder.grow(splits, self.STATE)
-        self._moved = StepDown(self.STATE, feature, second), children
+        self._histogram = self._histogram if is_split.all() else self._histogram[is_split]
+        self._moved = StepDown(self.STATE, feature, second, is_split), children
 
     @property
     def leaf_counts(self) -> IntArray:

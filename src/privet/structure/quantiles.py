@@ -1,11 +1,12 @@
 """Private quantiles: where to cut ordered features so that the records spread evenly over the cells.
 
-A feature's cells on a fine public grid are halved again and again: each time a cut is chosen privately that leaves
-about as many records on one side as on the other.
+*Recursive*: a feature's cells on a fine public grid are halved again and again; each time a cut is chosen privately
+that leaves about as many records on one side as on the other. *Joint*: all cuts of a feature in one draw (jointexp of
+Gillenwater, Joseph and Kulesza, 2021).
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -13,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.encoding import Encoding
-from privet.events import Event
+from privet.events import Cost, Event
+from privet.joint_exponential import cut_range
 from privet.release import Release
 from privet.structure.domains import Domains
 from privet.tables.protocol import Block, Table
@@ -40,6 +42,14 @@ class CodeCounts:
             for codes, n in zip(block.codes, self.n_codes, strict=True)
         ]
         return np.concatenate(counts).astype(np.int64)
+
+
+def counts_by_cell(table: Table) -> list[IntArray]:
+    """Return the number of records in every cell of each feature, missing values left out; exact, not private."""
+    domains = Domains.of(table.encoding)
+    by_code = table.aggregate(CodeCounts(tuple(domains.n_codes.tolist())))
+    starts = np.cumsum(domains.n_codes) - domains.n_codes
+    return [by_code[start : start + cells] for start, cells in zip(starts, domains.n_cells, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -75,15 +85,11 @@ class QuantileSearch:
 
     def run(self, table: Table, release: Release, events: Mapping[str, Event]) -> dict[int, list[int]]:
         """Release the cuts of each ordered feature, as codes in increasing order."""
-        encoding = table.encoding
-        n_codes = tuple(encoding.n_codes.tolist())
-        by_code = table.aggregate(CodeCounts(n_codes))
-        offsets = np.concatenate([[0], np.cumsum(n_codes)])
-        domains = Domains.of(encoding)
+        domains, cells_of = Domains.of(table.encoding), counts_by_cell(table)
         # an interval's cells come after one edge, up to the next
         edges = {f: [-1, int(domains.n_cells[f]) - 1] for f, _ in self._questions(domains)}
         for feature, level in self._questions(domains):
-            cells = by_code[offsets[feature] : offsets[feature] + domains.n_cells[feature]]
+            cells = cells_of[feature]
             wide = [(low, high) for low, high in pairwise(edges[feature]) if high - low > 1]
             scores = np.stack([_evenness(cells, low, high) for low, high in wide])
             chosen = release.choose(scores, events[_role(feature, level)])
@@ -96,6 +102,56 @@ class QuantileSearch:
             if domains.ordered[feature]:
                 most = (int(domains.n_cells[feature]) - 1).bit_length()
                 yield from ((feature, level) for level in range(min(self.levels, most)))
+
+
+@dataclass(frozen=True)
+class JointQuantiles:
+    """Quantiles of every ordered feature, all of a feature's cuts in one draw.
+
+    Parameters
+    ----------
+    n_cuts : int, default=15
+        How many for each feature; cuts that coincide become one.
+
+    Notes
+    -----
+    *Privacy.* The exponential mechanism over all sorted tuples of cuts. The score compares each interval's records with
+    an equal share of *all* records, whose number is private as well: it moves in both directions, and its range is four
+    times the number of cuts in units of records times intervals, 4 (1 - 1/k) records for k intervals
+    (`joint_exponential.cut_range`). Features see the same records, so their costs add up: each gets an equal part.
+    """
+
+    n_cuts: int = 15
+
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> dict[str, Event]:
+        """Plan one draw for each ordered feature."""
+        features = self._features(Domains.of(encoding))
+        part = None if share is None else share * Fraction(1, max(1, len(features)))
+        return {
+            f"quantiles {feature}": self._event(terms, f"quantiles of {encoding.columns[feature].name}", part)
+            for feature in features
+        }
+
+    def run(self, table: Table, release: Release, events: Mapping[str, Event]) -> dict[int, list[int]]:
+        """Release the cuts of each ordered feature, as codes in increasing order."""
+        cells_of, cuts = counts_by_cell(table), {}
+        for feature in self._features(Domains.of(table.encoding)):
+            drawn = release.cuts(np.cumsum(cells_of[feature]), self.n_cuts, events[f"quantiles {feature}"])
+            cuts[feature] = sorted(set(drawn.tolist()))
+        return cuts
+
+    def _event(self, terms: Terms, name: str, share: Share | None) -> Event:
+        if share is None:
+            return terms.choice(name, None)
+        # At epsilon the exponential mechanism costs epsilon^2 / 8 in zCDP.
+        rho = share.rho if share.epsilon is None else share.epsilon**2 / 8
+        assert rho is not None
+        event = terms.exponential(name, rho, score_range=cut_range(self.n_cuts))
+        # The rate was rounded down; what is charged is the share as it was given.
+        return event if share.epsilon is None else replace(event, cost=Cost(share.epsilon, rho))
+
+    def _features(self, domains: Domains) -> list[int]:
+        return [feature for feature in domains.splittable.tolist() if domains.ordered[feature]]
 
 
 def _role(feature: int, level: int) -> str:
