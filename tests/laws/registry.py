@@ -40,8 +40,8 @@ class Registered:
 
 
 REGISTERED = [
-    Registered("BoostingClassifier", {"n_trees": 4}, audited_trees=1, audited_depth=1, floor=0.3),
-    Registered("BoostingClassifier", {"n_trees": 5, "delta": 1e-6}, audited_trees=1, audited_depth=1, floor=0.3),
+    Registered("BoostingClassifier", {"n_trees": 4}, audited_trees=1, audited_depth=1, floor=0.62),
+    Registered("BoostingClassifier", {"n_trees": 5, "delta": 1e-6}, audited_trees=1, audited_depth=1, floor=0.71),
     # forests on coins have too many outcomes for two whole trees; test_audit_disjoint_forest.py has two small ones
     Registered("DisjointForestClassifier", {"n_trees": 3, "max_depth": 3}, floor=0.99, audited_trees=1),
     Registered(
@@ -92,6 +92,7 @@ REGISTERED = [
         audited_depth=1,
     ),
     Registered("PrivaTreeClassifier", {"max_depth": 2, "grid": "quantiles", "n_rows_hint": 1000}, floor=0.82),
+    Registered("PrivaTreeClassifier", {"max_depth": 2, "grid": "jointexp", "stop": True}, audited_depth=1, floor=0.82),
     Registered("RandomDecisionForestClassifier", {"n_trees": 3, "max_depth": 3}, floor=0.99),
     Registered("RandomDecisionForestClassifier", {"voting": "probabilistic", "n_rows_hint": 200}, floor=0.99),
     Registered(

@@ -20,7 +20,6 @@ from privet.encoding import Encoding, RangeTarget
 from privet.errors import ParameterError
 from privet.events import Event, Filter, Plan, Sequential
 from privet.fitting import threads
-from privet.kernels import LeafClassCounts
 from privet.kernels.gradient_histogram import (
     CELL_STATE,
     GRADIENT_STATE,
@@ -28,28 +27,25 @@ from privet.kernels.gradient_histogram import (
     AddValues,
     AllAtRoot,
     BaseScores,
+    ErrorsByThreshold,
     GradientSums,
 )
-from privet.kernels.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
+from privet.kernels.gradients import ONE, SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
 from privet.learning import Hints
 from privet.models.additive import Additive
-from privet.models.forest import Forest, LeafCounts
 from privet.parameters import check_whole
 from privet.planning.boosting import (
     Annealing,
     Rounds,
     count_of,
-    has_too_few_records,
     leaf_values,
     outline,
     start_scores,
 )
-from privet.planning.forest_shape import ForestShape, forest_shape
-from privet.planning.memory import check_leaves_fit
-from privet.randomness import PublicRng, derive_seed
+from privet.randomness import PublicRng
 from privet.release import Release
 from privet.schema import Schema
-from privet.structure import Domains, QuantileSearch, RandomTrees
+from privet.structure import Domains, QuantileSearch
 from privet.structure.additive_base import AdditiveBase, BaseTables, in_fixed_point, without_base
 from privet.structure.building import Split
 from privet.structure.gradient_growth import CellGrid, GradientGrowth, write_down
@@ -58,6 +54,8 @@ from privet.terms import Share, Terms
 
 Auto = Literal["auto"]
 
+EVEN_CELLS = 4  # where quantiles would cost too much
+FARTHEST_THRESHOLD, N_THRESHOLDS = 1.5, 13  # on log-odds, for very small data
 START_PART = Fraction(1, 20)  # of the base's budget, for the mean of a number
 ZOOM = 4  # gradients of a number are cut off at a quarter of its range
 FINE_BINS = 1024  # the public grid on which private quantiles are searched
@@ -68,21 +66,19 @@ class Recipe:
     """The constants of one kind of guarantee, found on data sets that docs/learners/boosting.md names."""
 
     norm: Norm
-    n_trees: int
-    depth: int
     learning_rate: float
     patience: float
 
 
-CONCENTRATED = Recipe("l2", 60, 3, 0.7, 2.0)
-PURE = Recipe("l1", 16, 2, 1.0, 3.0)
+CONCENTRATED = Recipe("l2", 0.7, 2.0)
+PURE = Recipe("l1", 1.0, 3.0)
 
 
 @dataclass(frozen=True)
 class Boosting:
     """The learner: private quantiles, an additive base (delta > 0) or a common start, annealed rounds of small trees.
 
-    ``n_trees``, ``max_depth`` and ``learning_rate`` of None are those of the recipe.
+    ``n_trees`` and ``max_depth`` of None are decided by `privet.planning.boosting.outline`.
     """
 
     n_trees: int | None = None
@@ -92,19 +88,20 @@ class Boosting:
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
         """Divide the budget over bins, base and rounds; the rounds' total is fixed, what each gets is not."""
-        if has_too_few_records(share, hints.n_rows, terms.steps) and encoding.n_classes:
-            return plan_random_trees(encoding, terms, share, hints)
         recipe, domains, events = _recipe(share), Domains.of(encoding), dict[str, Event]()
         first, loss, left = (
             outline(encoding, share, hints.n_rows, terms.steps),
             _loss(encoding, recipe.norm),
             Fraction(1),
         )
-        if domains.ordered[domains.splittable].any():
+        if first.levels and domains.ordered[domains.splittable].any():
             events |= QuantileSearch(first.levels).plan(encoding, terms, _times(share, first.bins_part))
             left -= first.bins_part
         # Where nothing can be split, or the rounds would get next to nothing, there are none.
-        grows = domains.splittable.size > 0 and first.bins_part + first.base_part < 1
+        grows = domains.splittable.size > 0 and first.n_trees > 0
+        if first.threshold_part:
+            events["threshold"] = terms.choice("threshold", _times(share, first.threshold_part), score_range=1)
+            left -= first.threshold_part
         base_part = first.base_part if grows else left
         start_part = base_part if first.base is None else base_part * START_PART * isinstance(loss, Huber)
         if start_part:
@@ -114,7 +111,7 @@ class Boosting:
             )
         if first.base is not None:
             events |= first.base.plan(encoding, terms, _times(share, base_part - start_part))
-        n_trees, depth = self.n_trees or recipe.n_trees, self.max_depth or recipe.depth
+        n_trees, depth = self.n_trees or first.n_trees, self.max_depth or first.depth
         rounds = (
             Rounds(_times(share, left - base_part), n_trees, depth, recipe.patience, hints.n_rows) if grows else None
         )
@@ -122,19 +119,20 @@ class Boosting:
         facts = {"base": first.base, "rounds": rounds, "levels of bins": first.levels}
         return Plan(events, Sequential((*events.values(), *adaptive)), facts)
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Additive | Forest:
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Additive:
         """Bins, base, then one small tree after the other."""
-        if "shape" in plan.facts:
-            return grow_random_trees(table, release, rng, plan)
         recipe, rounds = _recipe_of(release), cast(Rounds | None, plan.facts["rounds"])
         loss, learning_rate = _loss(table.encoding, recipe.norm), self.learning_rate or recipe.learning_rate
         # Bins: private quantiles; from here on a record is known by its cells.
         search = QuantileSearch(cast(int, plan.facts["levels of bins"]))
-        grid = CellGrid.of(table.encoding, search.run(table, release, plan.events))
+        even = CellGrid.even_cuts(table.encoding, EVEN_CELLS)
+        grid = CellGrid.of(table.encoding, search.run(table, release, plan.events) if search.levels else even)
         table = table.derive(CELL_STATE, grid.cells)
         # Base: a ridge regression on noisy counts of pairs, or a common start.
         base = self._base(table, release, plan, grid, loss)
         table = table.derive(SCORE_STATE, BaseScores(base.start, base.tables, grid.cells.offsets, base.low, base.high))
+        if "threshold" in plan.events:
+            base = shift(base, table, release, plan["threshold"])
         if rounds is None:
             return assemble(table.encoding, grid, base, [], [], [])
         trees, values, noise = list[list[Split]](), [], []
@@ -174,22 +172,13 @@ def _with_gradients(table: Table, base: BaseTables, grid: CellGrid, loss: Loss) 
     return table.derive(SCORE_STATE, scores).derive(GRADIENT_STATE, loss)
 
 
-def plan_random_trees(encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
-    """Plan a random decision forest: k trees drawn without data, L1 sensitivity k for the counts in their leaves."""
-    shape = forest_shape(share, hints.n_rows, terms.steps)
-    check_leaves_fit(shape.n_trees << shape.max_depth, encoding.n_classes)
-    name = f"class counts in the leaves of {shape.n_trees} random trees"
-    leaves = terms.noise(name, share, l1=shape.n_trees, l2_squared=shape.n_trees)
-    return Plan.in_sequence({"shape": shape}, leaves=leaves)
-
-
-def grow_random_trees(table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
-    """Count classes in the leaves of random trees."""
-    shape, encoding = cast(ForestShape, plan.facts["shape"]), table.encoding
-    drawn = RandomTrees.draw(encoding, derive_seed(rng), shape.n_trees, shape.max_depth)
-    trees = drawn.materialise_if_small()
-    counts = release.noisy(table.aggregate(LeafClassCounts(trees, encoding.n_classes)), plan["leaves"])
-    return Forest(encoding, trees, LeafCounts(counts), "threshold")
+def shift(base: BaseTables, table: Table, release: Release, event: Event) -> BaseTables:
+    """Choose the threshold with the fewest errors, and make it zero. What speaks against far ones is public."""
+    thresholds = in_fixed_point(np.linspace(-FARTHEST_THRESHOLD, FARTHEST_THRESHOLD, N_THRESHOLDS))
+    doubts = np.rint(np.abs(thresholds) * (3 / (float(event.parameter) * ONE))).astype(np.int64)
+    errors = table.aggregate(ErrorsByThreshold(tuple(thresholds.tolist())))
+    chosen = int(release.choose(-(errors + doubts)[np.newaxis], event)[0])
+    return replace(base, start=base.start - thresholds[chosen])
 
 
 def assemble(
@@ -273,11 +262,9 @@ class _Boosted:
         """Return the model, its scores, and how far noise moves them within a central interval of this coverage."""
         if not 0 < coverage < 1:
             raise ParameterError(f"coverage must be between 0 and 1, got {coverage}: pass e.g. 0.9")
-        if not isinstance(self.model_, Additive):
-            raise ParameterError("with so few records a random forest was fitted, which has no noise intervals")
-        jobs = threads(self.n_jobs)
-        reach = NormalDist().inv_cdf((1 + coverage) / 2) * self.model_.noise_deviations(codes, jobs)
-        return self.model_, self.model_.scores(codes, jobs), reach
+        model, jobs = cast(Additive, self.model_), threads(self.n_jobs)
+        reach = NormalDist().inv_cdf((1 + coverage) / 2) * model.noise_deviations(codes, jobs)
+        return model, model.scores(codes, jobs), reach
 
 
 class BoostingClassifier(_Boosted, PrivateClassifier):
@@ -301,11 +288,11 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
         The most rounds that the budget is divided into at first: 60, or 16 for pure epsilon; fewer where the number of
         records is too small for that. As soon as noise is winning, rounds get more and become fewer.
     max_depth : int or "auto", default="auto"
-        Levels of splits of each tree: 3, or 2 for pure epsilon.
+        Levels of splits of each tree: 3, or 2 for pure epsilon and where n^2 rho is below a million.
     n_rows_hint : int, optional
         A public guess at the number of records, its order of magnitude is enough. With it very small data is treated
-        differently: the base alone where n^2 rho is below 8,000, a random forest where n epsilon is below 500 (pure).
-        Where nothing is known, `privet.measurements.noisy_row_count` buys a guess. Never compared with the data.
+        differently: the base alone where n^2 rho is below 8,000, or n epsilon below 300 for pure epsilon. Where nothing
+        is known, `privet.measurements.noisy_row_count` buys a guess. Never compared with the data.
     random_state : int, RandomState, Generator or None
         Seeds what is public: the orders of categories. Noise never depends on it.
     n_jobs : int, optional
@@ -315,7 +302,7 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     ----------
     classes_ : array
         The schema's classes.
-    model_ : Additive, or Forest for very small data and pure epsilon
+    model_ : Additive
         What was learned.
     privacy_ : Ledger
         What was spent, and the guarantee.
@@ -346,7 +333,9 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     """
 
     def noise_interval(self, X: Any, coverage: float = 0.9) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return between which probabilities each prediction would lie if only the noise were drawn again. Spends nothing.
+        """Return between which probabilities each prediction would lie if only the noise were drawn again.
+
+        Spends nothing.
 
         Parameters
         ----------
@@ -388,8 +377,8 @@ class BoostingRegressor(_Boosted, PrivateRegressor):
 
     Notes
     -----
-    *Privacy.* As for `BoostingClassifier`, with the residual, in units of the range, as the gradient. It is cut off at a
-    quarter of the range, so that noise is four times smaller, but for the mean of all records, with which the model
+    *Privacy.* As for `BoostingClassifier`, with the residual, in units of the range, as the gradient. It is cut off at
+    a quarter of the range, so that noise is four times smaller, but for the mean of all records, with which the model
     starts. The curvature is a count at half weight: squared L2 norm at most 5/4 together, L1 norm 3/2.
 
     Examples

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +25,8 @@ LARGEST_VALUE = 2.0  # of a leaf
 NOISE_MARGIN = 1.5  # sums count as signal beyond so many times the variance that noise alone would give them
 RECORDS_PER_DEVIATION = 20  # the noise of a leaf's sum is, to begin with, no more than one record in so many
 LEVELS = 4  # sixteen cells of a numeric feature
-SMALL_SIGNAL, LARGE_SIGNAL = 8e3, 1e6  # of n^2 rho
-SMALL_PURE_SIGNAL = 500  # of n epsilon
+TINY_SIGNAL, SMALL_SIGNAL, LARGE_SIGNAL = 500, 8e3, 1e6  # of n^2 rho
+SMALL_PURE_SIGNAL = 300  # of n epsilon
 SEES = "the records of each node; nodes of one level are disjoint"
 
 
@@ -39,41 +40,72 @@ class Outline:
         Of the budget; what is left is for the rounds. Without a base, its part is for a start that all records share.
     levels : int
         How many times the cells of a numeric feature are halved.
+        Zero for cells of equal width, which are public.
     base : AdditiveBase or None
         The base.
+    n_trees, depth : int
+        The most rounds, and the levels of their trees.
+    threshold_part : Fraction
+        For a threshold on the base's scores.
     """
 
     bins_part: Fraction
     base_part: Fraction
     levels: int
     base: AdditiveBase | None
+    n_trees: int
+    depth: int
+    threshold_part: Fraction = Fraction(0)
 
 
-def has_too_few_records(share: Share | None, n_rows: int | None, steps: int) -> bool:
-    """Whether, for pure epsilon, random trees are the better choice: n epsilon below 500."""
-    if share is None or share.epsilon is None or n_rows is None:
-        return False
-    return n_rows * share.epsilon < SMALL_PURE_SIGNAL * steps
+def with_threshold(small: Outline, encoding: Encoding, share: Share, n_rows: int, steps: int) -> Outline:
+    """Take a tenth of the budget from the base for its threshold, where that is enough to tell thresholds apart.
+
+    A base that is mostly penalty ranks records well, but puts too many on one side.
+    """
+    part = Fraction(1, 10)
+    rate = (
+        float(share.epsilon * part)
+        if share.epsilon is not None
+        else math.sqrt(8 * float(cast(Fraction, share.rho) * part))
+    )
+    if encoding.n_classes != 2 or n_rows * rate / steps < 15:
+        return small
+    return replace(small, base_part=small.base_part - part, threshold_part=part)
 
 
 def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: int) -> Outline:
     """Return how to begin, from public facts: the kind of guarantee, the features, a guess at the number of records.
 
-    What counts is ``n^2 rho``: the square of how many times its own noise a sum over all records is. Below 8,000 rounds
-    would only add noise, so nearly everything is spent on the base; above a million finer groups pay off. Without a
-    guess neither is assumed.
+    What counts is how many times its own noise a sum over all records is: ``n epsilon``, or squared ``n^2 rho``. Where
+    that is small rounds would only add noise, so all is spent on the base: on the target's sums alone for pure epsilon,
+    with a public guess in place of the pairs. For zCDP the base's part falls as the signal rises; where it is large,
+    finer groups and deeper trees pay off. Without a guess at n a middling signal is assumed.
     """
     if share is not None and share.epsilon is not None:
-        return Outline(Fraction(1, 10), Fraction(1, 50), LEVELS, None)
-    base = AdditiveBase()
-    signal = None
-    if share is not None and share.rho is not None and n_rows is not None:
-        signal = n_rows**2 * float(share.rho) / steps**2
-    if signal is not None and signal < SMALL_SIGNAL and base.fits(encoding):
-        return Outline(Fraction(1, 10), Fraction(9, 10), 2, AdditiveBase(4, Fraction(1, 5), 2.0))
-    if (share is None or (signal is not None and signal > LARGE_SIGNAL)) and AdditiveBase(8).fits(encoding):
-        base = AdditiveBase(8)
-    return Outline(Fraction(1, 10), Fraction(3, 10), LEVELS, base if base.fits(encoding) else None)
+        signal = None if n_rows is None else float(n_rows * share.epsilon) / steps
+        if signal is not None and signal < SMALL_PURE_SIGNAL and encoding.n_classes:
+            sums_alone = AdditiveBase(4, Fraction(0), 1.0, n_rows)
+            small = Outline(Fraction(0), Fraction(1), 0, sums_alone, 0, 0)
+            return with_threshold(small, encoding, share, cast(int, n_rows), steps)
+        return Outline(Fraction(1, 10), Fraction(1, 50), LEVELS, None, 16, 2)
+    if share is None or n_rows is None:
+        base = AdditiveBase(8 if share is None else 4)
+        return Outline(Fraction(1, 10), Fraction(3, 10), LEVELS, base if base.fits(encoding) else None, 60, 3)
+    assert share.rho is not None
+    signal = n_rows**2 * float(share.rho) / steps**2
+    depth = 3 if signal > LARGE_SIGNAL else 2
+    base = AdditiveBase(8 if signal > LARGE_SIGNAL and AdditiveBase(8).fits(encoding) else 4)
+    if not base.fits(encoding):
+        return Outline(Fraction(1, 10), Fraction(1, 20), LEVELS, None, 60, depth)
+    if signal < TINY_SIGNAL:
+        return Outline(Fraction(0), Fraction(1), 0, AdditiveBase(4, Fraction(3, 10), 0.5), 0, 0)
+    weight = Fraction(round(100 * min(max(math.log(signal / SMALL_SIGNAL) / math.log(5), 0.0), 1.0)), 100)
+    base = AdditiveBase(base.groups, Fraction(3, 10) + weight / 5, float(1 + weight) / 2)
+    base_part = Fraction(9, 10) - weight * Fraction(3, 5)
+    if weight:
+        return Outline(Fraction(1, 10), base_part, LEVELS, base, 60, depth)
+    return with_threshold(Outline(Fraction(1, 10), base_part, 2, base, 0, 0), encoding, share, n_rows, steps)
 
 
 @dataclass(frozen=True)

@@ -66,9 +66,12 @@ class AdditiveBase:
     groups : int
         Into how many groups a numeric feature's cells are put.
     pairs_part : Fraction
-        What the pairs get of the base's budget; the rest is for the target's sums.
+        What the pairs get of the base's budget; the rest is for the target's sums. Zero: pairs are not measured, and
+        taken to be what `n_rows` records would give if all groups were equally full and independent.
     penalty : float
         The ridge penalty, in units of the size that the noise's own eigenvalues have.
+    n_rows : int, optional
+        A public guess at the number of records, for ``pairs_part`` of zero.
 
     Notes
     -----
@@ -81,24 +84,24 @@ class AdditiveBase:
     groups: int = 4
     pairs_part: Fraction = Fraction(1, 2)
     penalty: float = 1.0
+    n_rows: int | None = None
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> dict[str, Event]:
         """Plan noise on the pairs and on the target's sums."""
         d, target = encoding.n_features, _kind(encoding)
         largest = largest_change(target)
         parts = (None, None) if share is None else (share * self.pairs_part, share * (1 - self.pairs_part))
-        return {
-            "pairs": terms.noise(
-                "base: pairs of groups", parts[0], l1=(d + 1) * (d + 2) // 2, l2_squared=(d + 1) * (d + 2) // 2
-            ),
-            "sums": terms.noise(
-                "base: sums of the target",
-                parts[1],
-                l1=(d + 1) * largest,
-                l2_squared=(d + 1) * largest**2,
-                signed=target != "many",
-            ),
-        }
+        n_pairs = (d + 1) * (d + 2) // 2
+        sums = terms.noise(
+            "base: sums of the target",
+            parts[1],
+            l1=(d + 1) * largest,
+            l2_squared=(d + 1) * largest**2,
+            signed=target != "many",
+        )
+        if not self.pairs_part:
+            return {"sums": sums}
+        return {"pairs": terms.noise("base: pairs of groups", parts[0], l1=n_pairs, l2_squared=n_pairs), "sums": sums}
 
     def run(
         self, table: Table, release: Release, events: Mapping[str, Event], grid: CellGrid, start: BaseTables, loss: Loss
@@ -107,13 +110,16 @@ class AdditiveBase:
         encoding, target = table.encoding, _kind(table.encoding)
         group, n_groups, rows, columns = _groups(grid, self.groups)
         offsets = grid.cells.offsets
-        pairs = table.aggregate(PairCounts(offsets, group, n_groups))[rows, columns]
-        noisy = release.noisy(pairs, events["pairs"])
-        gram = np.zeros((n_groups + 1, n_groups + 1))
-        gram[rows, columns] = gram[columns, rows] = noisy
+        if self.pairs_part:
+            pairs = table.aggregate(PairCounts(offsets, group, n_groups))[rows, columns]
+            gram = np.zeros((n_groups + 1, n_groups + 1))
+            gram[rows, columns] = gram[columns, rows] = release.noisy(pairs, events["pairs"])
+        else:
+            gram = _even_pairs(grid, group, n_groups) * (self.n_rows or 1)
         n_columns = encoding.n_classes if target == "many" else 1
         sums = release.noisy(table.aggregate(TargetSums(offsets, group, n_groups, target, n_columns)), events["sums"])
-        penalty = max(self.penalty * deviation(events["pairs"]) * math.sqrt(n_groups + 1), 1.0)
+        noisy = events["pairs" if self.pairs_part else "sums"]
+        penalty = max(self.penalty * deviation(noisy) * math.sqrt(n_groups + 1), 1.0)
         weights, spread = _ridge(gram, sums / largest_change(target), penalty)
         noise = spread * deviation(events["sums"]) / largest_change(target)
         n_records = max(float(gram[-1, -1]), 1.0)
@@ -135,7 +141,8 @@ class AdditiveBase:
         return sum(groups) <= MOST_GROUPS
 
     def __str__(self) -> str:
-        return f"a regression on {self.groups} groups of each numeric feature, and on all categories"
+        measured = "" if self.pairs_part else ", its pairs not measured"
+        return f"a regression on {self.groups} groups of each numeric feature and all categories{measured}"
 
 
 def without_base(encoding: Encoding, grid: CellGrid, start: Floats, n_records: float) -> BaseTables:
@@ -188,6 +195,19 @@ def _groups(grid: CellGrid, most: int) -> tuple[IntArray, int, IntArray, IntArra
     rows, columns = np.triu_indices(n_groups + 1)
     together = (rows == columns) | (of[rows] != of[columns])
     return np.concatenate(group), n_groups, rows[together], columns[together]
+
+
+def _even_pairs(grid: CellGrid, group: IntArray, n_groups: int) -> Floats:
+    """Return the shares of pairs of groups that equally full and independent groups would have."""
+    shares = np.ones(n_groups + 1)
+    of_feature = np.full(n_groups + 1, grid.domains.n_features)
+    for feature, begin in enumerate(grid.cells.offsets[:-1].tolist()):
+        groups = np.unique(group[begin : int(grid.cells.offsets[feature + 1])])
+        shares[groups], of_feature[groups] = 1 / groups.size, feature
+    together = np.outer(shares, shares)
+    together[of_feature[:, np.newaxis] == of_feature] = 0.0
+    np.fill_diagonal(together, shares)
+    return together
 
 
 def _ridge(gram: Floats, sums: Floats, penalty: float) -> tuple[Floats, Floats]:

@@ -64,6 +64,15 @@ class CellGrid:
         n_codes = np.array([int(cells.max()) + 1 for cells in cell_of_code], dtype=np.int64)
         return cls(fine, Domains(fine.ordered, n_codes, n_cells, missing), Cells(tuple(cell_of_code)))
 
+    @staticmethod
+    def even_cuts(encoding: Encoding, n_cells: int) -> dict[int, list[int]]:
+        """Return cuts of every ordered feature into cells of equal width on its grid; public."""
+        domains, cuts = Domains.of(encoding), dict[int, list[int]]()
+        for feature in np.flatnonzero(domains.ordered).tolist():
+            n_codes = int(domains.n_cells[feature])
+            cuts[feature] = sorted({n_codes * k // n_cells - 1 for k in range(1, n_cells)} - {-1})
+        return cuts
+
     def candidates(self, rng: PublicRng) -> Candidates:
         """List the splits of one tree: every cut, and the prefixes of one random, public order of the categories."""
         walks: list[Walk] = []

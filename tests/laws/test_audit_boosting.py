@@ -1,0 +1,141 @@
+"""The exact audit of boosting, part by part: bins, base, split choice, leaves, annealing.
+
+Enumeration forces selections; of additive noise it knows the exact loss. What the noise came out as is forced too, so
+that later rounds start from scores that earlier ones have moved, and their budgets from what they heard.
+"""
+
+import numpy as np
+import pytest
+
+from privet import Categorical, Numeric, Schema
+from privet.audit import enumeration
+from privet.audit.enumeration import Enumerating, Subject
+from privet.audit.exact import exact_audit
+from privet.events import Mechanism
+from privet.kernels.gradient_histogram import CELL_STATE, NODE_STATE, AllAtRoot, GradientSums
+from privet.kernels.gram import PairCounts, TargetSums
+from privet.learners.boosting import Boosting, _loss, _with_gradients
+from privet.learning import Hints
+from privet.planning.boosting import start_scores
+from privet.structure.additive_base import without_base
+from privet.structure.gradient_growth import CellGrid
+from privet.tables import MemoryTable
+from privet.terms import Allowance, Terms
+
+pytestmark = pytest.mark.law
+
+TWO = {"a": Categorical([0, 1]), "b": Categorical([0, 1])}
+
+
+def subject(learner, neighbours="add_remove", delta=0.0, features=TWO, classes=(0, 1), hints=None):
+    schema = Schema(features, classes=list(classes), neighbours=neighbours)
+    return Subject(learner, schema, Allowance.of(2.0, delta), hints=hints or Hints())
+
+
+def force_noise(monkeypatch, factor):
+    """Let released sums come out as a fixed pattern, `factor` standard deviations large."""
+
+    class WithNoise(Enumerating):
+        def noisy(self, values, event):
+            zeros = super().noisy(values, event)
+            deviation = float(event.parameter) ** (0.5 if event.mechanism is Mechanism.GAUSSIAN else 1.0)
+            pattern = np.where(np.arange(zeros.size) % 2, 3, -1).reshape(zeros.shape)
+            return zeros + np.rint(factor * deviation * pattern).astype(np.int64)
+
+    monkeypatch.setattr(enumeration, "Enumerating", WithNoise)
+
+
+# (learner, neighbours, delta, forced noise, largest share of the claim that is lost; two records, claims are 2 or rho)
+EXPECTED = [
+    (Boosting(1, 1), "add_remove", 0.0, 0.0, 0.6275),
+    (Boosting(1, 1), "replace", 0.0, 0.0, 0.5884),
+    (Boosting(1, 1), "label", 0.0, 0.0, 0.3773),
+    (Boosting(2, 1), "add_remove", 0.0, 5.0, 0.6198),
+    (Boosting(1, 1), "add_remove", 1e-6, 0.0, 0.7132),
+    (Boosting(1, 1), "replace", 1e-6, 0.0, 0.4252),
+    (Boosting(2, 1), "add_remove", 1e-6, 5.0, 0.9760),
+    (Boosting(2, 1), "replace", 1e-6, 5.0, 0.4787),
+]
+
+
+@pytest.mark.parametrize(("learner", "neighbours", "delta", "factor", "expected"), EXPECTED)
+def test_the_exact_loss_is_below_the_claim_and_what_it_was(learner, neighbours, delta, factor, expected, monkeypatch):
+    force_noise(monkeypatch, factor)
+    found = exact_audit(subject(learner, neighbours, delta), 2)
+    assert not found.refuted
+    assert found.loss / found.claimed == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("factor", [0.0, 5.0])
+def test_bins_missing_values_and_three_classes_stay_within_the_claim(delta, factor, monkeypatch):
+    force_noise(monkeypatch, factor)
+    features = {"x": Numeric(0, 1, bins=3, missing=True)}
+    found = exact_audit(subject(Boosting(1, 1), delta=delta, features=features, classes=(0, 1, 2)), 2)
+    assert not found.refuted
+    assert found.loss > 0.3 * found.claimed
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("n_rows", [10, 100])
+def test_the_rules_for_very_small_data_stay_within_the_claim(delta, n_rows):
+    watched = subject(Boosting(), delta=delta, hints=Hints(n_rows=n_rows))
+    assert ("threshold" in watched._public[2].events) == (n_rows == 100)
+    found = exact_audit(watched, 2)
+    assert not found.refuted
+    assert found.loss > 0.5 * found.claimed
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_all_that_a_regressor_releases_with_noise_moves_by_no_more_than_is_paid_for(neighbours, delta):
+    """Ranges have too many levels to enumerate: extreme and random records, each against its neighbours."""
+    schema = Schema({"x": Numeric(0, 1, bins=4), "c": Categorical([0, 1])}, target=Numeric(0, 1), neighbours=neighbours)
+    encoding, terms = schema.encoding(4), Terms.of(schema)
+    plan = Boosting().plan(encoding, terms, Allowance.of(1.0, delta).whole, Hints())
+    grid = CellGrid.of(encoding, {0: [1]})
+    loss = _loss(encoding, "l1" if delta == 0 else "l2")
+    start = without_base(encoding, grid, start_scores(None, loss), 1.0)
+    kernels = {"start": GradientSums(1, 1)}
+    if delta:
+        kernels["pairs"] = PairCounts(grid.cells.offsets, np.arange(4), 4)
+        kernels["sums"] = TargetSums(grid.cells.offsets, np.arange(4), 4, "range")
+
+    def released(records):
+        codes = np.array([r[:2] for r in records], dtype=np.uint8).reshape(-1, 2).T.copy()
+        table = MemoryTable(encoding, codes, np.array([r[2] for r in records], dtype=np.int32))
+        table = _with_gradients(table.derive(CELL_STATE, grid.cells), start, grid, loss)
+        table = table.derive(NODE_STATE, AllAtRoot())
+        return {role: table.aggregate(kernel) for role, kernel in kernels.items()}
+
+    rng = np.random.default_rng(0)
+    records = [
+        (0, 0, 0),
+        (3, 1, 65_535),
+        *zip(rng.integers(0, 4, 20), rng.integers(0, 2, 20), rng.integers(0, 65_536, 20), strict=True),
+    ]
+    worst = dict.fromkeys(kernels, 0.0)
+    for one in records:
+        for other in records if neighbours == "replace" else [None]:
+            before, after = released([one]), released([] if other is None else [other])
+            for role in kernels:
+                moved = np.abs(before[role] - after[role]).astype(object)
+                event = plan[role]
+                if delta:
+                    worst[role] = max(worst[role], float((moved**2).sum() / (2 * event.parameter) / event.cost.rho))
+                else:
+                    worst[role] = max(worst[role], float(moved.sum() / event.parameter / event.cost.epsilon))
+    assert all(0.3 < loss <= 1 for loss in worst.values()), worst
+
+
+def test_a_rounds_budget_never_depends_on_more_than_was_released(monkeypatch):
+    """The same forced noise gives the same events on every data set: what a filter's proof needs."""
+    force_noise(monkeypatch, 1.0)
+    watched = subject(Boosting(3, 1), delta=1e-6)
+    events = {
+        tuple(noise.event for noise in watched._run(data, ()).noises)
+        for data in [(), ((0, 0, 0),), ((0, 1, 1),) * 4, ((0, 0, 0), (1, 1, 1))]
+    }
+    assert len(events) == 1
+    (found,) = events
+    assert sum(event.cost.rho for event in found) <= watched.allowance.rho

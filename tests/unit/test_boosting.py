@@ -1,0 +1,263 @@
+"""Laws of boosting: what it learns, how it explains itself, how its budget adapts, and its rules for small data."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import privet
+from privet import BoostingClassifier, BoostingRegressor, Categorical, Numeric, Schema
+from privet.errors import BudgetError, ParameterError, PrivacyLeakWarning, SchemaError
+from privet.events import Cost, Event, Filter, Mechanism
+from privet.kernels.gradients import ONE, Huber, Logistic
+from privet.ledger import Ledger
+from privet.ledger_text import ledger_from_dict
+from privet.planning.boosting import Annealing, Rounds, leaf_values
+from privet.release import Forced, Recording, drawn, outcomes_from
+from privet.terms import Allowance, Share, Terms
+
+FEATURES = {
+    "x": Numeric(0, 1),
+    "z": Numeric(-5, 5, missing=True),
+    "c": Categorical(["a", "b", "d"], other=True),
+}
+TWO = Schema(FEATURES, classes=["no", "yes"])
+THREE = Schema(FEATURES, classes=["no", "perhaps", "yes"])
+NUMBER = Schema(FEATURES, target=Numeric(0, 10))
+
+
+def table(n=6000, seed=0):
+    rng = np.random.default_rng(seed)
+    x, z = rng.random(n), rng.normal(0, 2, n)
+    z[rng.random(n) < 0.1] = np.nan
+    c = rng.choice(["a", "b", "d", "q"], n)
+    strength = 4 * (x - 0.5) + (c == "b") - (c == "a") + np.where(np.isnan(z), 1.0, 0.3 * z) * (c == "d")
+    return pd.DataFrame({"x": x, "z": z, "c": c}), strength, rng
+
+
+def labelled(schema=TWO, n=6000, seed=0):
+    X, strength, rng = table(n, seed)
+    if schema is NUMBER:
+        return X, np.clip(5 + 1.5 * strength + rng.normal(0, 0.5, n), 0, 10)
+    classes = np.array(schema.target.categories)
+    cuts = np.quantile(strength, np.arange(1, len(classes)) / len(classes))
+    return X, classes[np.searchsorted(cuts, strength + rng.normal(0, 0.3, n))]
+
+
+@pytest.mark.parametrize(("schema", "delta", "least"), [(TWO, 1e-6, 0.85), (TWO, 0, 0.82), (THREE, 1e-6, 0.7)])
+def test_it_learns_what_there_is_to_learn(schema, delta, least):
+    X, y = labelled(schema)
+    model = BoostingClassifier(2.0, delta, schema, n_rows_hint=6000, random_state=0).fit(X, y)
+    fresh, truth = labelled(schema, seed=1)
+    assert model.score(fresh, truth) > least
+    assert model.privacy_.epsilon == 2.0
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_the_regressor_predicts_in_units_within_the_range_and_beats_the_mean(delta):
+    X, y = labelled(NUMBER)
+    model = BoostingRegressor(2.0, delta, NUMBER, n_rows_hint=6000, random_state=0).fit(X, y)
+    fresh, truth = labelled(NUMBER, seed=1)
+    predicted = model.predict(fresh)
+    assert ((predicted >= 0) & (predicted <= 10)).all()
+    assert np.sqrt(((predicted - truth) ** 2).mean()) < 0.6 * truth.std()
+    assert (model.privacy_.epsilon, model.privacy_.delta) == (2.0, delta)
+    assert model.plan().epsilon == 2.0
+
+
+def test_the_regressors_file_gives_the_same_model_back(tmp_path):
+    X, y = labelled(NUMBER)
+    model = BoostingRegressor(1.0, 1e-6, NUMBER, random_state=0).fit(X, y)
+    model.save(tmp_path / "model.json")
+    again = privet.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(model.predict(X), again.predict(X))
+    assert again.privacy_.to_dict() == model.privacy_.to_dict()
+
+
+def test_replay_law_of_the_regressor_forced_outcomes_give_the_same_bytes(tmp_path):
+    X, y = labelled(NUMBER, n=300)
+    recording = Recording(drawn())
+    with outcomes_from(recording):
+        BoostingRegressor(1.0, 1e-6, NUMBER, random_state=0).fit(X, y)
+    files = []
+    for rows in (slice(None), slice(1, None), slice(0, 0)):
+        forced = Forced(recording.transcript)
+        with outcomes_from(forced):
+            twin = BoostingRegressor(1.0, 1e-6, NUMBER, random_state=0).fit(X[rows], y[rows])
+        forced.finish()
+        twin.save(tmp_path / "model.json")
+        files.append((tmp_path / "model.json").read_bytes())
+    assert files[0] == files[1] == files[2]
+
+
+def test_a_regressor_wants_a_range_and_a_classifier_classes():
+    X, y = labelled(NUMBER, n=50)
+    with pytest.raises(SchemaError, match="classifier"):
+        BoostingRegressor(schema=TWO).fit(X, y)
+    with pytest.raises(SchemaError, match="regressor"):
+        BoostingClassifier(schema=NUMBER).fit(X, y)
+    with pytest.warns(PrivacyLeakWarning):
+        guessed = BoostingRegressor(1.0, 1e-6).fit(X, y)
+    assert guessed.privacy_.epsilon == np.inf
+
+
+def test_numbers_that_are_none_and_beyond_the_range_are_no_error():
+    X, y = labelled(NUMBER, n=300)
+    y[:4] = [np.nan, np.inf, -np.inf, 1e300]
+    model = BoostingRegressor(1.0, 1e-6, NUMBER, random_state=0).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    assert BoostingRegressor(1.0, 1e-6, NUMBER).fit(X[:0], y[:0]).privacy_.proven
+
+
+@pytest.mark.parametrize("schema", [TWO, THREE, NUMBER])
+def test_contributions_add_up_to_the_scores_exactly(schema):
+    X, y = labelled(schema)
+    kind = BoostingRegressor if schema is NUMBER else BoostingClassifier
+    model = kind(1.0, 1e-6, schema, n_rows_hint=6000, random_state=0).fit(X, y).model_
+    codes = model.encoding.encode(X)
+    common, tables, trees = model.contributions(codes)
+    np.testing.assert_array_equal(common + tables.sum(axis=1) + trees.sum(axis=1), model.scores(codes))
+
+
+def test_shapes_and_importances_show_what_matters():
+    X, y = labelled()
+    model = BoostingClassifier(4.0, 1e-6, TWO, n_rows_hint=6000, random_state=0).fit(X, y).model_
+    names, steps = model.shape_of("x")
+    assert names[-1] == "above"
+    assert len(names) == len(steps) > 2
+    assert steps[-1] > steps[0] + 0.5
+    assert model.shape_of("c")[0] == ["a", "b", "d", "another"]
+    assert model.shape_of("z")[0][-1] == "missing"
+    importances = model.importances()
+    assert importances.sum() == pytest.approx(1.0)
+    assert importances.argmax() == 0
+
+
+@pytest.mark.parametrize("schema", [TWO, THREE, NUMBER])
+def test_noise_intervals_hold_the_prediction_and_shrink_with_epsilon(schema):
+    X, y = labelled(schema)
+    kind = BoostingRegressor if schema is NUMBER else BoostingClassifier
+    widths = []
+    for epsilon in (0.5, 8.0):
+        model = kind(epsilon, 1e-6, schema, n_rows_hint=6000, random_state=0).fit(X, y)
+        low, high = model.noise_interval(X)
+        said = model.predict(X) if schema is NUMBER else model.predict_proba(X)
+        assert ((low <= said + 1e-12) & (said <= high + 1e-12)).all()
+        widths.append((high - low).mean())
+    assert widths[1] < 0.8 * widths[0]
+    with pytest.raises(ParameterError, match="coverage"):
+        model.noise_interval(X, 1.5)
+
+
+def test_noise_intervals_are_about_as_wide_as_predictions_vary_from_fit_to_fit():
+    X, y = labelled()
+    few = X[:50]
+    fits = [
+        BoostingClassifier(1.0, 1e-6, TWO, n_rows_hint=6000, n_trees=8, random_state=0).fit(X, y) for _ in range(12)
+    ]
+    logits = np.stack([np.log(fit.predict_proba(few)[:, 1] / fit.predict_proba(few)[:, 0]) for fit in fits])
+    stated = np.mean([fit.model_.noise_deviations(fit._codes(few)).mean() for fit in fits])
+    assert 0.3 < stated / logits.std(axis=0).mean() < 3
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (0.1, 1e-6), (0.5, 0.0)])
+def test_very_small_data_gets_the_base_alone(epsilon, delta):
+    X, y = labelled(n=200)
+    model = BoostingClassifier(epsilon, delta, TWO, n_rows_hint=200, random_state=0).fit(X, y)
+    assert model.model_.trees is None
+    assert model.model_.noise_deviations(model._codes(X)).min() > 0
+    assert model.plan().epsilon == model.privacy_.epsilon == epsilon
+    assert BoostingClassifier(5.0, delta, TWO, n_rows_hint=2000, random_state=0).fit(X, y).model_.trees is not None
+
+
+def test_features_that_cannot_be_split_leave_a_common_start():
+    schema = Schema({"only": Categorical(["one"])}, classes=[0, 1])
+    X, y = np.array([["one"]] * 400), np.array([1] * 300 + [0] * 100)
+    for delta in (0.0, 1e-6):
+        model = BoostingClassifier(4.0, delta, schema).fit(X, y)
+        assert model.privacy_.epsilon == model.plan().epsilon == 4.0
+        assert (model.predict(X) == 1).all()
+
+
+def test_a_plan_shows_the_cap_and_a_ledger_the_rounds_under_it():
+    X, y = labelled(n=2000)
+    model = BoostingClassifier(1.0, 1e-6, TWO, n_trees=5, random_state=0)
+    assert "all annealed rounds together" in model.plan().table()
+    ledger = model.fit(X, y).privacy_
+    (rounds,) = [part for part in ledger.composition.parts if isinstance(part, Filter)]
+    assert rounds.cost == rounds.cap
+    assert sum(event.cost.rho for event in rounds.events()) == rounds.cap.rho
+    assert "round 1: splits of level 1" in ledger.table()
+    assert ledger_from_dict(ledger.to_dict()).to_dict() == ledger.to_dict()
+
+
+def gaussian(rho, name="event"):
+    return Event(name, Mechanism.GAUSSIAN, Fraction(1), Fraction(1), Cost(None, Fraction(rho)))
+
+
+def test_a_charge_beyond_the_cap_of_a_filter_is_refused_and_not_recorded():
+    allowance = Allowance(Fraction(1), Fraction(1, 10**6), Fraction(10))
+    ledger = Ledger(Terms(), allowance)
+    with ledger.filter("rounds", Cost(None, Fraction(3))):
+        ledger.charge(gaussian(2))
+        with pytest.raises(BudgetError, match="beyond the total"):
+            ledger.charge(gaussian(2, "too much"))
+        with ledger.parallel(), pytest.raises(BudgetError):
+            ledger.charge(gaussian(2, "too much"))
+        ledger.charge(gaussian(1))
+    assert ledger.cost.rho == 3
+    assert len(ledger.events) == 2
+    with pytest.raises(BudgetError), ledger.filter("more than is left", Cost(None, Fraction(8))):
+        pass
+    assert ledger.cost.rho == 3
+    with pytest.raises(BudgetError):
+        Filter("a file's", Cost(None, Fraction(1)), (gaussian(2),))
+
+
+@pytest.mark.parametrize("share", [Share(epsilon=Fraction(1)), Share(rho=Fraction(1, 40))])
+@pytest.mark.parametrize("strengths", [[10.0] * 200, [0.0] * 200, [10.0, 0.0] * 100])
+def test_annealed_rounds_spend_their_share_and_no_more_whatever_they_hear(share, strengths):
+    loss = Logistic("l1" if share.rho is None else "l2")
+    rounds = Rounds(share, 30, 2, 2.0)
+    annealing = Annealing(rounds, loss, Terms(), 10_000)
+    total, n_rounds = Cost.nothing(), 0
+    for heard, events in zip(strengths, annealing, strict=False):
+        for event in (*events.splits, events.leaves):
+            total = total + event.cost
+        annealing.note(heard)
+        n_rounds += 1
+    spent, cap = (total.epsilon, rounds.cap.epsilon) if share.rho is None else (total.rho, rounds.cap.rho)
+    assert spent == cap
+    assert n_rounds <= 30
+
+
+def test_fewer_records_get_fewer_rounds():
+    rounds = Rounds(Share(rho=Fraction(1, 1000)), 60, 3, 2.0)
+    numbers = [rounds.at_first(Logistic("l2"), Terms(), n) for n in (1, 2_000, 5_000, 10**6)]
+    assert numbers == [1, 10, 60, 60]
+    assert rounds.at_first(Logistic("l2"), Terms("replace"), 2_000) == 2
+
+
+def test_leaf_values_are_newton_steps_without_noise_and_nothing_where_all_is_noise():
+    loss = Logistic("l2")
+    sums = np.array([[2 * ONE, round(3.3 * 4 * ONE)], [-3 * ONE, round(3.3 * 6 * ONE)]])
+    exact = Event("leaves", Mechanism.NOTHING, Fraction(0), Fraction(0), Cost.unbounded())
+    np.testing.assert_allclose(leaf_values(sums, exact, loss, 1.0).values, [[-0.5], [0.5]], rtol=1e-4)
+    noisy = Event("leaves", Mechanism.GAUSSIAN, Fraction((3 * ONE) ** 2), Fraction(1), Cost(None, Fraction(1)))
+    found = leaf_values(sums, noisy, loss, 1.0)
+    assert (found.values == 0).all()
+    assert found.strength < 1
+    number = leaf_values(np.array([[ONE, 5 * ONE]]), exact, Huber("l2", 100, zoom=4), 1.0)
+    np.testing.assert_allclose(number.values, [[-1 / 40]], rtol=1e-4)
+
+
+def test_units_with_many_rows_are_charged_for_all_of_them():
+    schema = Schema(FEATURES, classes=["no", "yes"], unit=privet.Unit("who", 4))
+    X, y = labelled(n=2000)
+    X["who"] = np.arange(2000) // 3
+    model = BoostingClassifier(2.0, 1e-6, schema, n_trees=4, random_state=0).fit(X, y)
+    assert model.privacy_.epsilon == 2.0
+    plain = BoostingClassifier(2.0, 1e-6, TWO, n_trees=4).plan()
+    pairs = [next(e for e in ledger.events if e.name == "base: pairs of groups") for ledger in (model.privacy_, plain)]
+    assert pairs[0].parameter >= 16 * pairs[1].parameter * Fraction(99, 100)
