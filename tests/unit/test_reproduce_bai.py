@@ -8,6 +8,7 @@ from privet.reproduce import find
 from privet.reproduce.bai import GRIDS, RATES, average_ranks, wilcoxon_mark
 from privet.reproduce.bai_cells import BREIMAN, METHODS, cross_validated
 from privet.reproduce.bai_data import FILES, load_exact
+from privet.reproduce.bai_pixels_cells import NAMES, haralick
 from privet.reproduce.bai_printed import MARKS, TABLE_2, TABLE_4
 from privet.reproduce.bai_printed import METHODS as COLUMNS
 from privet.reproduce.bai_private_cells import MODELS, excess_error, private_accuracy, share_of_ones
@@ -123,3 +124,62 @@ def test_the_excess_error_falls_with_records_and_is_never_below_zero():
     assert private["excess"] > many["excess"]
     assert few["bayes"] == pytest.approx(many["bayes"], abs=0.01)
     assert 0 < share_of_ones(np.random.default_rng(0).random((100, 3))).mean() < 1
+
+
+def test_the_consistency_table_has_a_column_for_each_setting_and_falls_in_the_figure():
+    outcomes = [
+        Outcome({"n_rows": n, "epsilon": epsilon, "gamma": gamma, "seed": 0}, {"excess": 1 / n, "bayes": 0.2})
+        for n in (100, 1000)
+        for epsilon, gamma in ((None, 0.0), (1.0, 0.2))
+    ]
+    entry = find("bai-consistency")
+    rows = entry.assemble(outcomes)
+    assert rows[0] == {
+        "records": 100,
+        "Bayes risk, %": 20.0,
+        "excess, without privacy": 1.0,
+        "excess, epsilon 1, gamma 0.2": 1.0,
+    }
+    assert len(entry.plot(rows).axes[0].lines) == 2
+
+
+def test_figure_5_has_a_row_for_each_epsilon_and_number_of_trees():
+    outcomes = [
+        outcome("Car", method, [0.5, 0.7], epsilon=epsilon, n_trees=n_trees)
+        for epsilon in (0.1, 0.5, 1.0)
+        for n_trees in (1, 64)
+        for method in MODELS
+    ]
+    entry = find("bai-fig-5")
+    rows = entry.assemble(outcomes)
+    assert len(rows) == 6
+    assert rows[0]["MRF, sound"] == 60.0
+    assert [len(axes.lines) for axes in entry.plot(rows).axes] == [len(MODELS)] * 3
+
+
+def test_haralick_features_of_an_even_image_and_of_stripes():
+    even = haralick(np.full((20, 20), 100, np.uint8))
+    np.testing.assert_allclose([feature[10, 10] for feature in even], [1, 0, 1, 0, 1, 3, 0, 0], atol=1e-9)
+    stripes = haralick(np.tile(np.array([0, 255], np.uint8), (20, 10)))
+    moment, contrast, correlation, *_ = (feature[10, 10] for feature in stripes)
+    assert moment == pytest.approx(0.5, abs=0.01)
+    assert contrast == pytest.approx(49)
+    assert correlation == pytest.approx(-1)
+
+
+def test_pixel_tables_average_over_seeds_and_the_map_is_a_picture_of_three_panels():
+    outcomes = [
+        Outcome({"method": method, "seed": seed}, {"accuracy": 0.9 + 0.02 * seed, "iou": 0.8})
+        for method in NAMES
+        for seed in range(2)
+    ]
+    entry = find("bai-fig-3")
+    rows = entry.assemble(outcomes)
+    assert rows[0]["pixel accuracy"] == pytest.approx(91)
+    assert rows[0]["pixel accuracy, s.d."] == pytest.approx(1)
+    assert len(entry.plot(rows).axes) == 2
+    entry = find("bai-fig-4")
+    panels = {"grey": ["019", "900"], "truth": ["009", "900"], "share": ["008", "700"]}
+    rows = entry.assemble([Outcome({}, {"map": panels})])
+    assert rows[1] == {"grey": "900", "truth": "900", "share": "700"}
+    assert entry.plot(rows).axes[2].images[0].get_array().tolist() == [[0, 0, 8], [7, 0, 0]]

@@ -58,7 +58,7 @@ def honest_budget(
         Structure points for each estimation point.
     label_part : Fraction
         The labels' epsilon, over the tree's: above 0, at most 1. A label needs less than a split, which is chosen
-        among many candidates; 0.6 was the best of 0.3, 0.6 and 1 over nine data sets and three budgets.
+        among many candidates. Parts of 0.3 and 1 do about as well (benchmarks/multinomial_rules.py).
 
     Notes
     -----
@@ -95,8 +95,9 @@ def honest_depth(share: Share, n_rows: int | None, steps: int = 1) -> int:
     Notes
     -----
     A node at depth h has about n / 2^h records, and its choice is off by about h / epsilon of them: deeper levels only
-    add noise. The rule grows with n, as consistency needs, and slowly enough that leaves grow too. Over nine data sets
-    and epsilon 0.1, 0.5 and 1 it is 1.3 points of accuracy below the best depth of 1 to 7 for each of them.
+    add noise. The rule grows with n, as consistency needs, and slowly enough that leaves grow too. For 700 to 19,000
+    records and epsilon up to 1 a fixed depth of 3 does as well, one of 7 does not (benchmarks/multinomial_rules.py);
+    more records or a larger budget need more levels.
 
     Examples
     --------

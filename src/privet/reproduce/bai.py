@@ -26,7 +26,7 @@ SOURCES = (
     "privet.learners.baselines.comprf",
     "privet.reproduce.bai_data",
 )
-REPEATS = 10  # of ten folds, up to 5,000 records
+REPEATS = 1  # of ten folds, up to 5,000 records
 FEWER: dict[str, tuple[int, int]] = {  # repeats, folds of each: larger data sets, and one with 1,558 features
     "Ads": (1, 3),
     "Phishing": (1, 10),
@@ -34,6 +34,7 @@ FEWER: dict[str, tuple[int, int]] = {  # repeats, folds of each: larger data set
     "Connect-4": (1, 1),
 }
 FIRST = ("MRF", BREIMAN)
+WITHOUT_RIVALS: tuple[str, ...] = ()
 QUICK = ("Zoo", "Hayes", "Car")
 LEVEL = 0.05
 RATES = (0.0, 5.0, 10.0, 15.0, 20.0)
@@ -56,6 +57,14 @@ GRIDS: dict[str, list[dict[str, Any]]] = {
     "Breiman+M": _RATES_AND_LEAVES,
 }
 
+DIFFERENCES = (
+    "Hepatitis: the paper's figures lie between 58 and 66, below the share of the larger class (79%) of the UCI data "
+    "set, for all methods alike; its target must be another one.",
+    "Hayes: the paper has the 132 training records of UCI; ours are those and its 28 test records, 160 in all.",
+    "Rivals come out better here than in the paper, above all where features are categories (Hayes, Tic-tac-toe, "
+    "Chess): there the paper's Denil14 guesses the larger class (Chess 61, Ads 86, Connect-4 66), as a search between "
+    "two numbers does on categories that were numbered. Its CompRF has 14 and 11 on Yeast, below the larger class.",
+)
 READING = (
     "As in Algorithm 1 and in the authors' code, a node with at most k estimation points is a leaf, and leaves may "
     "have fewer than k; the text, and the proof of Theorem 1, have at least k in every leaf (leaf_rule='every_leaf').",
@@ -76,6 +85,7 @@ def _table_2_cells(quick: bool) -> list[Cell]:
         for repeats, folds in [FEWER.get(name, (REPEATS, 10))]
         if seed < repeats and (not quick or name in QUICK)
         for method in methods
+        if method in FIRST or name not in WITHOUT_RIVALS
     ]
 
 
@@ -93,7 +103,8 @@ def wilcoxon_mark(ours: Sequence[float], theirs: Sequence[float]) -> int:
     from scipy.stats import wilcoxon
 
     differences = np.subtract(ours, theirs)
-    if not differences.any() or wilcoxon(ours, theirs).pvalue >= LEVEL:
+    # With fewer than six pairs that differ, nothing is significant.
+    if np.count_nonzero(differences) < 6 or wilcoxon(ours, theirs).pvalue >= LEVEL:
         return 0
     return int(np.sign(differences.mean()))
 
@@ -110,23 +121,29 @@ def _table_2(outcomes: Sequence[Outcome]) -> list[Row]:
     found = accuracies(outcomes, "data", "method")
     rows: list[Row] = []
     for name, printed in TABLE_2.items():
-        if (FILES[name], "MRF") not in found:
+        ours = {method: found[FILES[name], method] for method in METHODS if (FILES[name], method) in found}
+        if "MRF" not in ours or BREIMAN not in ours:
             continue
-        ours = {method: found[FILES[name], method] for method in METHODS}
         row: Row = {"data": name, "folds": len(ours["MRF"])}
-        row |= {method: round(float(np.mean(scores)), 2) for method, scores in ours.items()}
+        row |= {method: round(float(np.mean(ours[method])), 2) if method in ours else None for method in METHODS}
         row["MRF - paper"] = round(float(np.mean(ours["MRF"])) - printed[METHODS.index("MRF")], 2)
         row["MRF against Breiman"] = _sign(wilcoxon_mark(ours["MRF"], ours[BREIMAN]))
         row |= {f"{method} (paper)": figure for method, figure in zip(METHODS, printed, strict=True)}
         row["MRF against Breiman (paper)"] = _sign(MARKS.get(name, 0))
         rows.append(row)
+    whole = [row for row in rows if all(row[method] is not None for method in METHODS)]
     ranks: Row = {"data": "average rank"}
-    ranks |= dict(zip(METHODS, average_ranks(rows, METHODS), strict=True))
+    ranks |= dict(zip(METHODS, average_ranks(whole, METHODS), strict=True))
     ranks |= {f"{method} (paper)": rank for method, rank in zip(METHODS, RANKS, strict=True)}
     mean: Row = {"data": "average"}
     for column in (*METHODS, "MRF - paper", *(f"{method} (paper)" for method in METHODS)):
-        mean[column] = round(float(np.mean([float(str(row[column])) for row in rows])), 2)
+        mean[column] = _mean([row[column] for row in rows])
     return [*rows, mean, ranks]
+
+
+def _mean(values: Sequence[object]) -> float | None:
+    numbers = [value for value in values if isinstance(value, float)]
+    return round(float(np.mean(numbers)), 2) if len(numbers) == len(values) else None
 
 
 def _tuned_cells(quick: bool) -> list[Cell]:
@@ -220,7 +237,13 @@ ENTRIES = (
         title="Accuracy of consistent forests and Breiman's, in percent",
         cells=_table_2_cells,
         assemble=_table_2,
-        notes=READING,
+        notes=(
+            f"{REPEATS} times ten folds up to 5,000 records, but for Ads, whose 1,558 features cost more; beyond that "
+            "fewer. The column tells how many folds there were. Marks: Wilcoxon's signed-rank test over the folds at "
+            "0.05; with ten folds in place of the paper's hundred it finds less.",
+            *DIFFERENCES,
+            *READING,
+        ),
         sources=SOURCES,
     ),
     Entry(
