@@ -235,21 +235,6 @@ class BaseScores:
 
 
 @dataclass(frozen=True)
-class ErrorsByThreshold:
-    """Count the records of two classes that each threshold on their score puts on the wrong side.
-
-    *Privacy.* Adding a record adds zero or one to each count: the range of their changes is one.
-    """
-
-    thresholds: tuple[int, ...]
-
-    def __call__(self, block: Block) -> IntArray:
-        """Return int64 counts, one for each threshold."""
-        score, second = np.asarray(block.state[SCORE_STATE], dtype=np.int64)[:, 0], block.target == 1
-        return np.array([np.count_nonzero((score > t) != second) for t in self.thresholds], dtype=np.int64)
-
-
-@dataclass(frozen=True)
 class AllAtRoot:
     """Every record at the root."""
 

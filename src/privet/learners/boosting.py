@@ -27,10 +27,9 @@ from privet.kernels.gradient_histogram import (
     AddValues,
     AllAtRoot,
     BaseScores,
-    ErrorsByThreshold,
     GradientSums,
 )
-from privet.kernels.gradients import ONE, SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
+from privet.kernels.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
 from privet.learning import Hints
 from privet.models.additive import Additive
 from privet.parameters import check_whole
@@ -55,7 +54,6 @@ from privet.terms import Share, Terms
 Auto = Literal["auto"]
 
 EVEN_CELLS = 4  # where quantiles would cost too much
-FARTHEST_THRESHOLD, N_THRESHOLDS = 1.5, 13  # on log-odds, for very small data
 START_PART = Fraction(1, 20)  # of the base's budget, for the mean of a number
 ZOOM = 4  # gradients of a number are cut off at a quarter of its range
 FINE_BINS = 1024  # the public grid on which private quantiles are searched
@@ -99,9 +97,6 @@ class Boosting:
             left -= first.bins_part
         # Where nothing can be split, or the rounds would get next to nothing, there are none.
         grows = domains.splittable.size > 0 and first.n_trees > 0
-        if first.threshold_part:
-            events["threshold"] = terms.choice("threshold", _times(share, first.threshold_part), score_range=1)
-            left -= first.threshold_part
         base_part = first.base_part if grows else left
         start_part = base_part if first.base is None else base_part * START_PART * isinstance(loss, Huber)
         if start_part:
@@ -131,8 +126,6 @@ class Boosting:
         # Base: a ridge regression on noisy counts of pairs, or a common start.
         base = self._base(table, release, plan, grid, loss)
         table = table.derive(SCORE_STATE, BaseScores(base.start, base.tables, grid.cells.offsets, base.low, base.high))
-        if "threshold" in plan.events:
-            base = shift(base, table, release, plan["threshold"])
         if rounds is None:
             return assemble(table.encoding, grid, base, [], [], [])
         trees, values, noise = list[list[Split]](), [], []
@@ -170,15 +163,6 @@ class Boosting:
 def _with_gradients(table: Table, base: BaseTables, grid: CellGrid, loss: Loss) -> Table:
     scores = BaseScores(base.start, base.tables, grid.cells.offsets, base.low, base.high)
     return table.derive(SCORE_STATE, scores).derive(GRADIENT_STATE, loss)
-
-
-def shift(base: BaseTables, table: Table, release: Release, event: Event) -> BaseTables:
-    """Choose the threshold with the fewest errors, and make it zero. What speaks against far ones is public."""
-    thresholds = in_fixed_point(np.linspace(-FARTHEST_THRESHOLD, FARTHEST_THRESHOLD, N_THRESHOLDS))
-    doubts = np.rint(np.abs(thresholds) * (3 / (float(event.parameter) * ONE))).astype(np.int64)
-    errors = table.aggregate(ErrorsByThreshold(tuple(thresholds.tolist())))
-    chosen = int(release.choose(-(errors + doubts)[np.newaxis], event)[0])
-    return replace(base, start=base.start - thresholds[chosen])
 
 
 def assemble(

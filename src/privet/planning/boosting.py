@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +44,6 @@ class Outline:
         The base.
     n_trees, depth : int
         The most rounds, and the levels of their trees.
-    threshold_part : Fraction
-        For a threshold on the base's scores.
     """
 
     bins_part: Fraction
@@ -55,23 +52,6 @@ class Outline:
     base: AdditiveBase | None
     n_trees: int
     depth: int
-    threshold_part: Fraction = Fraction(0)
-
-
-def with_threshold(small: Outline, encoding: Encoding, share: Share, n_rows: int, steps: int) -> Outline:
-    """Take a tenth of the budget from the base for its threshold, where that is enough to tell thresholds apart.
-
-    A base that is mostly penalty ranks records well, but puts too many on one side.
-    """
-    part = Fraction(1, 10)
-    rate = (
-        float(share.epsilon * part)
-        if share.epsilon is not None
-        else math.sqrt(8 * float(cast(Fraction, share.rho) * part))
-    )
-    if encoding.n_classes != 2 or n_rows * rate / steps < 15:
-        return small
-    return replace(small, base_part=small.base_part - part, threshold_part=part)
 
 
 def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: int) -> Outline:
@@ -85,9 +65,7 @@ def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: 
     if share is not None and share.epsilon is not None:
         signal = None if n_rows is None else float(n_rows * share.epsilon) / steps
         if signal is not None and signal < SMALL_PURE_SIGNAL and encoding.n_classes:
-            sums_alone = AdditiveBase(4, Fraction(0), 1.0, n_rows)
-            small = Outline(Fraction(0), Fraction(1), 0, sums_alone, 0, 0)
-            return with_threshold(small, encoding, share, cast(int, n_rows), steps)
+            return Outline(Fraction(0), Fraction(1), 0, AdditiveBase(4, Fraction(0), 1.0, n_rows), 0, 0)
         return Outline(Fraction(1, 10), Fraction(1, 50), LEVELS, None, 16, 2)
     if share is None or n_rows is None:
         base = AdditiveBase(8 if share is None else 4)
@@ -103,9 +81,7 @@ def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: 
     weight = Fraction(round(100 * min(max(math.log(signal / SMALL_SIGNAL) / math.log(5), 0.0), 1.0)), 100)
     base = AdditiveBase(base.groups, Fraction(3, 10) + weight / 5, float(1 + weight) / 2)
     base_part = Fraction(9, 10) - weight * Fraction(3, 5)
-    if weight:
-        return Outline(Fraction(1, 10), base_part, LEVELS, base, 60, depth)
-    return with_threshold(Outline(Fraction(1, 10), base_part, 2, base, 0, 0), encoding, share, n_rows, steps)
+    return Outline(Fraction(1, 10), base_part, LEVELS if weight else 2, base, 60 if weight else 0, depth)
 
 
 @dataclass(frozen=True)
