@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -17,6 +19,16 @@ T = TypeVar("T")
 # A block is at least this long. Kernels work in small pieces inside a block; one block per thread keeps the number of
 # partial sums, which may be large arrays, as small as it can be.
 MIN_BLOCK_ROWS = 1 << 16
+
+
+@lru_cache(maxsize=8)
+def _threads(number: int) -> ThreadPoolExecutor:
+    """Return threads that wait for work: a learner passes over its table many times."""
+    return ThreadPoolExecutor(number)
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_threads.cache_clear)  # threads do not survive a fork
 
 
 class MemoryTable:
@@ -47,9 +59,11 @@ class MemoryTable:
         if not known.all():
             codes, target = np.ascontiguousarray(codes[:, known]), target[known]
         self._encoding = encoding
-        self._codes = codes
         self._target = target
         self._n_jobs = n_jobs
+        self._places = self._divided(len(target))
+        # Each block is laid out for itself: features of a slice would be strewn, and compiled loops slower over them.
+        self._codes = [np.ascontiguousarray(codes[:, rows]) for rows in self._places]
         self._rows = np.arange(len(target), dtype=np.uint64)  # made once: learners pass over their table many times
         self._state = dict(state or {})
 
@@ -74,24 +88,25 @@ class MemoryTable:
         return derived
 
     def _map(self, function: Callable[[Block], T]) -> Iterator[T]:
-        if self._n_jobs == 1:
-            yield from map(function, self._blocks())
+        first, *others = self._blocks()
+        if not others:
+            yield function(first)
             return
-        with ThreadPoolExecutor(self._n_jobs) as threads:
-            yield from threads.map(function, self._blocks())
+        # One block is worked on right here: to wake a thread costs more than it may seem.
+        elsewhere = [_threads(self._n_jobs - 1).submit(function, block) for block in others]
+        yield function(first)
+        for answer in elsewhere:
+            yield answer.result()
 
-    def _blocks(self) -> Iterator[Block]:
-        n_rows = len(self._target)
+    def _divided(self, n_rows: int) -> list[slice]:
         # A table without records still has one block, so that every kernel says what shape its zeros have.
         length = max(MIN_BLOCK_ROWS, -(-n_rows // self._n_jobs))
-        for start in range(0, max(n_rows, 1), length):
-            rows = slice(start, min(start + length, n_rows))
-            yield Block(
-                self._codes[:, rows],
-                self._target[rows],
-                self._rows[rows],
-                {name: values[rows] for name, values in self._state.items()},
-            )
+        return [slice(start, min(start + length, n_rows)) for start in range(0, max(n_rows, 1), length)]
+
+    def _blocks(self) -> Iterator[Block]:
+        for rows, codes in zip(self._places, self._codes, strict=True):
+            state = {name: values[rows] for name, values in self._state.items()}
+            yield Block(codes, self._target[rows], self._rows[rows], state)
 
     def __repr__(self) -> str:
         return f"MemoryTable({self._encoding.n_features} features)"  # never the number of records
