@@ -186,7 +186,9 @@ def _select(scores: Integers, rate: Fraction, source: Source, replace: bool) -> 
     spread = int(scores.max()) - int(scores.min())
     if rate.denominator <= LIMIT and rate.numerator < 2**62 and spread < 2**63:
         table, p, q = np.ascontiguousarray(scores), rate.numerator, rate.denominator
-        return _in_bulk(lambda *state: fill_selections(table, p, q, replace, *state), n_rows, 2, source)
+        # about half of the candidates are visited, at three digits each; too few digits, and a row is begun again
+        words = max(2, scores.shape[1] // 2)
+        return _in_bulk(lambda *state: fill_selections(table, p, q, replace, *state), n_rows, words, source)
     sampler = BigSampler(source.words)
     return np.array([sampler.select(row, rate, replace) for row in scores.tolist()], dtype=np.int64)
 
