@@ -10,10 +10,17 @@ is and at which digit it began. The caller puts fresh digits *behind* the unfini
 item then replays its own prefix, decision by decision, and goes on. That is exactly the run on the endless stream, so
 nothing is biased. (To restart the item on fresh digits only would favour short runs.)
 
+Whole powers of 1/e are known by their first digits. Where a coin agrees with all of them, which for the 64 bits that
+are looked up at first happens once in 2^64 tosses, more of them are computed and the item is replayed in the same way.
+
 **Overflow** is impossible within the stated bounds: numerators and denominators of coins below `LIMIT` = 2^47, so
 that 2^16 times a numerator fits. The geometric part of a Laplace draw would have to reach 2^15, an event of
 probability exp(-2^15), before a product left 63 bits.
 """
+
+import math
+from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +30,36 @@ from privet.compiling import compiled
 LIMIT = 2**47
 # What a sampler returns when the digits ran out; no draw is ever this value.
 DRY = -(2**63)
+# What a selection returns when more digits of a power of 1/e are needed.
+UNDECIDED = DRY + 1
+# Whole powers of 1/e up to this one are tossed as one coin; its first digit in base 2^16 is the last that is not zero.
+LARGEST_POWER = 11
 
 Digits = NDArray[np.uint16]
+Powers = NDArray[np.uint16]
+Numbers = NDArray[np.int64]
 Cursor = NDArray[np.int64]
+
+
+@lru_cache(maxsize=64)
+def powers_of_e(n_digits: int) -> Powers:
+    """Return the first digits in base 2^16 of exp(-k), one row for each k from 0 to `LARGEST_POWER`.
+
+    The series of exp(-k) alternates, so two neighbouring partial sums beyond its largest term have the limit between
+    them; terms are added until both have the same digits. (The row of k = 0 is zero and never used.)
+    """
+    one, rows = 1 << 16 * n_digits, [[0] * n_digits]
+    for k in range(1, LARGEST_POWER + 1):
+        term, total, number = Fraction(one), Fraction(one), 0
+        while True:
+            number += 1
+            term = term * -k / number
+            before, total = total, total + term
+            if number > k and math.floor(before) == math.floor(total):
+                break
+        digits = math.floor(total)
+        rows.append([digits >> 16 * place & 0xFFFF for place in reversed(range(n_digits))])
+    return np.array(rows, dtype=np.uint16)
 
 
 @compiled
@@ -170,19 +204,42 @@ def gaussian(s: int, d: int, digits: Digits, cursor: Cursor) -> int:
 
 
 @compiled
-def coin_gap(gap: int, p: int, q: int, digits: Digits, cursor: Cursor) -> int:
-    """1 with probability exp(-gap p/q); gap >= 0, p < 2^62, q <= LIMIT.
+def coin_power(power: Digits, digits: Digits, cursor: Cursor) -> int:
+    """1 with the probability whose digits in base 2^16 are given, as far as they are known.
 
-    A gap whose product with p would not fit is taken in pieces that do: exp(-(a + b)) is two coins.
+    A uniform number is compared digit by digit; `UNDECIDED` where it agrees with all that are known.
+    """
+    for place in range(power.size):
+        random = next_digit(digits, cursor)
+        if random == DRY:
+            return DRY
+        if random != power[place]:
+            return 1 if random < power[place] else 0
+    return UNDECIDED
+
+
+@compiled
+def coin_gap(gap: int, p: int, q: int, tossed: int, powers: Powers, digits: Digits, cursor: Cursor) -> int:
+    """1 with probability exp(tossed - gap p/q); 0 <= tossed <= gap p/q and tossed below len(powers), q <= LIMIT.
+
+    A gap whose product with p would not fit is taken in pieces that do: exp(-(a + b)) is two coins. So is a whole
+    number of units beyond the last of the powers.
     """
     fits = (2**62) // max(p, 1)
     while True:
         piece = min(gap, fits)
         product = piece * p
         whole = product // q
-        toss = all_coins_exp(whole, 0, 1, 0, digits, cursor)
-        if toss == 1:
-            toss = coin_exp(product - whole * q, q, 1, 1, digits, cursor)
+        rest = product - whole * q
+        whole -= tossed
+        tossed = 0
+        while whole > 0:
+            step = min(whole, len(powers) - 1)
+            toss = coin_power(powers[step], digits, cursor)
+            if toss != 1:
+                return toss
+            whole -= step
+        toss = coin_exp(rest, q, 1, 1, digits, cursor)
         if toss != 1:
             return toss
         gap -= piece
@@ -191,36 +248,48 @@ def coin_gap(gap: int, p: int, q: int, digits: Digits, cursor: Cursor) -> int:
 
 
 @compiled
-def select(
-    scores: NDArray[np.int64],
-    p: int,
-    q: int,
-    replace: bool,
-    order: NDArray[np.int64],
-    digits: Digits,
-    cursor: Cursor,
+def permute_and_flip(
+    scores: NDArray[np.int64], p: int, q: int, powers: Powers, heads: Numbers, digits: Digits, cursor: Cursor
 ) -> int:
-    """Visit candidates at random; the first whose coin exp(-(max - score) p/q) succeeds wins.
+    """Toss every candidate's coin exp(-(max - score) p/q); one of those that show heads wins, all equally likely.
 
-    Without replacement this is permute-and-flip, with replacement the exponential mechanism.
+    This is permute-and-flip: it visits candidates in random order and takes the first whose coin shows heads, which
+    is any of the heads with equal probability. No order is needed, and most candidates cost one digit.
     """
+    top, last, found = scores.max(), len(powers) - 1, 0
+    far = -(-last * q // p) if p > 0 else 2**63 - 1  # gaps from here on have a first coin of bias exp(-last)
+    for candidate in range(scores.size):
+        gap, tossed = top - scores[candidate], 0
+        if gap >= far:
+            toss, tossed = coin_power(powers[last], digits, cursor), last
+            if toss == 0:
+                continue
+            if toss != 1:
+                return toss
+        toss = coin_gap(gap, p, q, tossed, powers, digits, cursor)
+        if toss < 0:
+            return toss
+        heads[found] = candidate
+        found += toss
+    winner = below(found, digits, cursor)
+    return winner if winner == DRY else heads[winner]
+
+
+@compiled
+def exponential_mechanism(
+    scores: NDArray[np.int64], p: int, q: int, powers: Powers, digits: Digits, cursor: Cursor
+) -> int:
+    """Visit candidates at random, again and again; the first whose coin exp(-(max - score) p/q) succeeds wins."""
     top = scores.max()
-    n = scores.size
-    for i in range(n):
-        order[i] = i
     while True:
-        place = below(n, digits, cursor)
-        if place == DRY:
+        candidate = below(scores.size, digits, cursor)
+        if candidate == DRY:
             return DRY
-        candidate: int = order[place]
-        toss = coin_gap(top - scores[candidate], p, q, digits, cursor)
-        if toss == DRY:
-            return DRY
+        toss = coin_gap(top - scores[candidate], p, q, 0, powers, digits, cursor)
+        if toss < 0:
+            return toss
         if toss == 1:
             return candidate
-        if not replace:
-            n -= 1
-            order[place] = order[n]
 
 
 @compiled
@@ -253,16 +322,24 @@ def fill_selections(
     p: int,
     q: int,
     replace: bool,
+    powers: Powers,
     out: NDArray[np.int64],
     digits: Digits,
     progress: Cursor,
-) -> None:
-    """As `fill_laplace`, for one selection in each row of scores."""
+) -> bool:
+    """As `fill_laplace`, for one selection in each row of scores, with or without replacement.
+
+    Returns whether it was the powers' digits that ran out: the caller finds more of them and calls again.
+    """
     cursor = progress[1:].copy()
-    order = np.empty(scores.shape[1], np.int64)
+    heads = np.empty(scores.shape[1], np.int64)
     for item in range(progress[0], out.size):
-        winner = select(scores[item], p, q, replace, order, digits, cursor)
-        if winner == DRY:
-            return
+        if replace:
+            winner = exponential_mechanism(scores[item], p, q, powers, digits, cursor)
+        else:
+            winner = permute_and_flip(scores[item], p, q, powers, heads, digits, cursor)
+        if winner < 0:
+            return winner == UNDECIDED
         out[item] = winner
         progress[0], progress[1] = item + 1, cursor[0]
+    return False

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from privet.big_integer import BigSampler
 from privet.errors import ParameterError
-from privet.exact_integer import LIMIT, fill_gaussian, fill_laplace, fill_selections
+from privet.exact_integer import LIMIT, fill_gaussian, fill_laplace, fill_selections, powers_of_e
 from privet.joint_exponential import draw_cuts
 
 __all__ = [
@@ -45,8 +45,10 @@ __all__ = [
 
 Integers = NDArray[np.int64]
 
-OPENDP_DRAWS = 64
+OPENDP_DRAWS = 16
 _LARGEST_SCALE = 2**50
+# So many digits of 16 bits of the powers of 1/e are looked up; hardly ever are there too few.
+_POWER_DIGITS = 4
 # Words are fetched in pieces that stay in the processor's cache.
 _PIECE_WORDS = 2**15
 
@@ -186,9 +188,15 @@ def _select(scores: Integers, rate: Fraction, source: Source, replace: bool) -> 
     spread = int(scores.max()) - int(scores.min())
     if rate.denominator <= LIMIT and rate.numerator < 2**62 and spread < 2**63:
         table, p, q = np.ascontiguousarray(scores), rate.numerator, rate.denominator
-        # about half of the candidates are visited, at three digits each; too few digits, and a row is begun again
-        words = max(2, scores.shape[1] // 2)
-        return _in_bulk(lambda *state: fill_selections(table, p, q, replace, *state), n_rows, words, source)
+        # most candidates take one digit, four of which are a word; too few digits, and a row is begun again
+        words = max(2, scores.shape[1] * 5 // 16)
+
+        def fill(*state: Any) -> None:
+            n_digits = _POWER_DIGITS
+            while fill_selections(table, p, q, replace, powers_of_e(n_digits), *state):
+                n_digits *= 2
+
+        return _in_bulk(fill, n_rows, words, source)
     sampler = BigSampler(source.words)
     return np.array([sampler.select(row, rate, replace) for row in scores.tolist()], dtype=np.int64)
 

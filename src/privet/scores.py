@@ -74,10 +74,12 @@ def child_score(kind: int, total: int, largest: int, squares: int) -> int:
         return 0
     if kind == 0:
         return largest - total
-    whole, rest = squares // total, squares % total
-    if kind == 1:
-        return ((whole - total) << 20) + (rest << 20) // total
-    return ((whole - total - 2 * (total - largest)) << 18) + (rest << 18) // total
+    # Counts are not negative; unsigned numbers need no second look at signs, which are most of a division's cost here.
+    bits, n = np.uint64(20 if kind == 1 else 18), np.uint64(total)
+    whole = np.uint64(squares) // n
+    rest = ((np.uint64(squares) - whole * n) << bits) // n
+    errors = 0 if kind == 1 else 2 * (total - largest)
+    return ((np.int64(whole) - total - errors) << np.int64(bits)) + np.int64(rest)  # type: ignore[return-value]
 
 
 @compiled

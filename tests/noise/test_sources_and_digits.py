@@ -1,5 +1,6 @@
 """Sources repeat or do not, as they should; the compiled coins are exact; running dry changes nothing."""
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from privet import samplers
 from privet.errors import ParameterError
-from privet.exact_integer import DRY, below, coin, coin_exp
+from privet.exact_integer import DRY, LARGEST_POWER, UNDECIDED, below, coin, coin_exp, coin_power, powers_of_e
 from privet.randomness import SeededSource, derive_seed, public_rng
 
 from .law_tests import SURE, p_value_of_counts
@@ -54,6 +55,35 @@ def test_draws_do_not_depend_on_how_often_the_words_run_out(draw, monkeypatch):
     at_once = draw(SeededSource(7))
     monkeypatch.setattr(samplers, "_PIECE_WORDS", 1)
     np.testing.assert_array_equal(draw(SeededSource(7)), at_once)
+
+
+@pytest.mark.parametrize("n_digits", [1, 4, 40])
+def test_powers_of_e_have_their_digits(n_digits):
+    with localcontext() as context:
+        context.prec = 5 * n_digits + 30
+        for k, row in enumerate(powers_of_e(n_digits).tolist()[1:], start=1):
+            digits = sum(digit << 16 * place for place, digit in enumerate(reversed(row)))
+            assert digits == int(Decimal(-k).exp() * 2 ** (16 * n_digits))
+
+
+def test_a_power_of_e_is_undecided_for_one_first_digit_only():
+    for power in powers_of_e(1)[1:]:
+        tosses = [coin_power(power, EVERY_DIGIT[i : i + 1], np.zeros(1, np.int64)) for i in range(2**16)]
+        assert tosses.count(1) == power[0]
+        assert tosses.count(UNDECIDED) == 1
+        assert tosses.count(0) == 2**16 - 1 - int(power[0])
+    assert powers_of_e(1)[LARGEST_POWER, 0] > 0
+
+
+@pytest.mark.parametrize("draw", [samplers.permute_and_flip, samplers.exponential_mechanism])
+def test_selections_do_not_depend_on_how_many_digits_of_a_power_are_looked_up(draw, monkeypatch):
+    scores = np.tile(np.arange(0, 120, 3), (20_000, 1))
+    at_once = draw(scores, Fraction(1, 2), SeededSource(17))
+    computed = []
+    monkeypatch.setattr(samplers, "_POWER_DIGITS", 1)
+    monkeypatch.setattr(samplers, "powers_of_e", lambda n: computed.append(n) or powers_of_e(n))
+    np.testing.assert_array_equal(draw(scores, Fraction(1, 2), SeededSource(17)), at_once)
+    assert 2 in computed  # one digit was not enough now and then
 
 
 def test_a_seeded_source_repeats_and_another_seed_differs():

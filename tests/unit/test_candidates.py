@@ -116,7 +116,7 @@ def test_adding_a_record_moves_all_candidates_within_the_range_of_the_score(seed
 def test_subtracting_siblings_counts_what_counting_every_node_would(n_trees):
     codes, target = table(500)
     tree = np.arange(500, dtype=np.int32) % n_trees
-    private = MemoryTable(ENCODING, codes, target, state={"node": tree} if n_trees > 1 else None)
+    private = MemoryTable(ENCODING, codes, target).derive("node", lambda block: tree[block.rows.astype(np.intp)])
     growth = GreedyGrowth(private, CANDIDATES, n_trees)
     rng = np.random.default_rng(5)
     for _ in range(3):
@@ -162,7 +162,7 @@ def test_histograms_of_narrow_and_wide_codes_are_those_of_a_plain_count(dtype):
 def test_nodes_that_stop_keep_their_records_and_leave_the_others_as_they_are(n_trees):
     codes, target = table(500)
     tree = np.arange(500, dtype=np.int32) % n_trees
-    private = MemoryTable(ENCODING, codes, target, state={"node": tree} if n_trees > 1 else None)
+    private = MemoryTable(ENCODING, codes, target).derive("node", lambda block: tree[block.rows.astype(np.intp)])
     growth = GreedyGrowth(private, CANDIDATES, n_trees)
     rng = np.random.default_rng(6)
     stopped, trees_of = [], []

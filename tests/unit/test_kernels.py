@@ -107,7 +107,8 @@ def test_route_steps_lead_every_record_where_the_finished_trees_send_it(encoding
         for row, here in enumerate(node):
             if here >= 0 and splits[here] is None:
                 closed_by.setdefault((level, int(here)), set()).add(row)
-        step = builder.grow(splits)
+        builder.grow(splits)
+        step = builder.step()
         node = step(Block(block.codes, block.target, block.rows, {"node": node}))
         levels.append(node)
         assert ((node >= -1) & (node < max(builder.n_open, 1))).all()

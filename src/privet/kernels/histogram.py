@@ -96,7 +96,7 @@ def _step_down(
 
 @dataclass(frozen=True, eq=False)
 class RouteStep:
-    """Move every record from its open node to the child it belongs to; `TreeBuilder.grow` makes these.
+    """Move every record from its open node to the child it belongs to; `TreeBuilder.step` makes these.
 
     Parameters
     ----------

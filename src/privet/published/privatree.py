@@ -109,7 +109,8 @@ class PrintedPrivaTree:
                 None if self.stops and _is_done(here) else _best_split(domains, cuts, np.maximum(seen, 0))
                 for here, seen in zip(classes, noisy, strict=True)  # lines 7 and 12
             ]
-            records = records.derive("node", builder.grow(splits, "node"))  # line 13
+            builder.grow(splits)
+            records = records.derive("node", builder.step("node"))  # line 13
             if not builder.n_open:
                 break
         trees = builder.finish()

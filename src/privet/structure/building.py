@@ -64,7 +64,8 @@ class TreeBuilder:
         builder = TreeBuilder(Domains.of(table.encoding))
         for level in range(max_depth):
             histogram = table.aggregate(NodeHistogram("node", builder.n_open, n_classes, n_codes))
-            table = table.derive("node", builder.grow([... a Split or None for each open node ...], "node"))
+            builder.grow([... a Split or None for each open node ...])
+            table = table.derive("node", builder.step("node"))
         trees = builder.finish()
     """
 
@@ -72,6 +73,7 @@ class TreeBuilder:
         self._domains = domains
         self._trees: list[list[_Node]] = [[_Node(tree)] for tree in range(n_trees)]
         self._open = [nodes[0] for nodes in self._trees]
+        self._parents = list[_Node]()
 
     @property
     def n_open(self) -> int:
@@ -83,22 +85,14 @@ class TreeBuilder:
         """The tree of each open node."""
         return [node.tree for node in self._open]
 
-    def grow(self, splits: Sequence[Split | None], node_state: str = "node") -> RouteStep:
-        """Split every open node, or make it a leaf where there is None; children are the next open nodes, in order.
-
-        Returns
-        -------
-        RouteStep
-            The kernel that moves the records: `table.derive(node_state, step)`.
-        """
+    def grow(self, splits: Sequence[Split | None]) -> None:
+        """Split every open node, or make it a leaf where there is None; children are the next open nodes, in order."""
         if len(splits) != len(self._open):
             raise ParameterError(
                 f"{len(self._open)} nodes are open, got {len(splits)} splits: give one, or None, for each"
             )
-        parents, children = self._open, list[_Node]()
-        first_open = []
-        for node, split in zip(parents, splits, strict=True):
-            first_open.append(len(children))
+        self._parents, children = self._open, list[_Node]()
+        for node, split in zip(self._parents, splits, strict=True):
             if split is None:
                 continue
             nodes = self._trees[node.tree]
@@ -109,7 +103,10 @@ class TreeBuilder:
             nodes.extend(born)
             children.extend(born)
         self._open = children
-        table = self._splits(parents)
+
+    def step(self, node_state: str = "node") -> RouteStep:
+        """Return the kernel that moves the records to the nodes that the last level grew."""
+        table, n_children = self._splits(self._parents), [node.n_children for node in self._parents]
         moved = table.missing_first
         missing = np.where(moved, self._domains.missing[np.maximum(table.feature, 0)], -1).astype(np.int32)
         return RouteStep(
@@ -119,8 +116,8 @@ class TreeBuilder:
             missing,
             table.set_index,
             table.sets,
-            np.array(first_open, dtype=np.int32),
-            np.array([node.n_children for node in parents], dtype=np.int32),
+            (np.cumsum(n_children) - n_children).astype(np.int32),
+            np.array(n_children, dtype=np.int32),
         )
 
     def finish(self) -> ExplicitTrees:

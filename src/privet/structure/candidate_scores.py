@@ -30,6 +30,16 @@ def _two_children(kind: int, part: IntArray, whole: IntArray) -> int:
     return child_score(kind, total, largest, squares) + child_score(kind, other_total, other_largest, other_squares)
 
 
+@inlined
+def _add(counts: IntArray, part: IntArray) -> bool:
+    """Add counts, many of which are zero further down a tree; return whether there were any."""
+    changed = False
+    for label in range(part.size):
+        part[label] += counts[label]
+        changed |= counts[label] != 0
+    return changed
+
+
 @compiled
 def score_candidates(
     kind: int,
@@ -70,10 +80,12 @@ def score_candidates(
         for walk in range(walk_feature.size):
             begin = offsets[walk_feature[walk]]
             part[:] = 0
+            score = _two_children(kind, part, whole)
             for step in range(walk_offsets[walk], walk_offsets[walk + 1]):
-                part += histogram[node, begin + codes[step]]
+                if _add(histogram[node, begin + codes[step]], part):
+                    score = _two_children(kind, part, whole)
                 if stands[step]:
-                    out[node, place] = _two_children(kind, part, whole)
+                    out[node, place] = score
                     place += 1
         for index in range(subset_feature.size):
             begin = offsets[subset_feature[index]]

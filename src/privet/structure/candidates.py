@@ -7,6 +7,7 @@ every threshold of every grid, and for a feature with few categories every way t
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Self
 
 import numpy as np
@@ -169,7 +170,7 @@ class Candidates:
             self._offsets,
             np.array([walk.feature for walk in self.walks], dtype=np.int64),
             starts,
-            np.array([code for walk in self.walks for code in walk.codes], dtype=np.int64),
+            np.array([*chain.from_iterable(walk.codes for walk in self.walks)], dtype=np.int64),
             stands,
             np.array(self.subset_features, dtype=np.int64),
         )

@@ -114,6 +114,8 @@ class ExplicitTrees(Trees):
         """Put the trees of several forests over the same features side by side."""
         if not forests:
             raise ParameterError("join needs at least one forest")
+        if len(forests) == 1:
+            return forests[0]
         n_words = max(forest.splits.sets.shape[1] for forest in forests)
         set_base = np.cumsum([0] + [len(forest.splits.sets) for forest in forests])
         node_base = np.cumsum([0] + [forest.leaf.size for forest in forests])

@@ -50,6 +50,7 @@ class GreedyGrowth:
         self._candidates = candidates
         self._n_classes = table.encoding.n_classes
         self._n_codes = tuple(table.encoding.n_codes.tolist())
+        self._widths = np.array(self._n_codes, dtype=np.int64)
         self._offsets = np.concatenate([[0], np.cumsum(self._n_codes)])
         self._builder = TreeBuilder(candidates.domains, n_trees)
         self._histogram = self._count(np.arange(n_trees, dtype=np.int32))
@@ -96,15 +97,22 @@ class GreedyGrowth:
             for candidate, split in zip(chosen.tolist(), is_split.tolist(), strict=True)
         ]
         feature, second = self._candidates.sides(splits)
-        children = np.zeros((int(is_split.sum()), 2, self._n_classes), np.int64)
-        for pair, node in enumerate(np.flatnonzero(is_split).tolist()):
-            begin = self._offsets[feature[node]]
-            of_feature = self._histogram[node, begin : begin + self._n_codes[feature[node]]]
-            to_second = second[node, : len(of_feature)]
-            children[pair] = of_feature[~to_second].sum(axis=0), of_feature[to_second].sum(axis=0)
-        self._builder.grow(splits, self.STATE)
-        self._histogram = self._histogram if is_split.all() else self._histogram[is_split]
+        self._builder.grow(splits)
+        if not is_split.all():
+            self._histogram = self._histogram[is_split]
+        children = self._children(feature[is_split], second[is_split])
         self._moved = StepDown(self.STATE, feature, second, is_split), children
+
+    def _children(self, feature: IntArray, second: NDArray[np.bool_]) -> IntArray:
+        """Return the class counts of the two children of each node of the histogram, which are split like this."""
+        # Codes of the next feature follow those of a feature that has fewer than the longest: they go to neither side.
+        code = np.arange(second.shape[1])
+        own = code < self._widths[feature][:, np.newaxis]
+        at = np.minimum(self._offsets[feature][:, np.newaxis] + code, self._histogram.shape[1] - 1)
+        counts = self._histogram[np.arange(len(feature))[:, np.newaxis], at]
+        sides = np.stack([own & ~second, own & second], axis=1)
+        children: IntArray = sides.astype(np.int64) @ counts
+        return children
 
     @property
     def leaf_counts(self) -> IntArray:

@@ -14,7 +14,7 @@ from privet.events import Event
 from privet.kernels.blocks import Whole
 from privet.kernels.histogram import NodeHistogram
 from privet.release import Release
-from privet.scores import SCORES, child_score
+from privet.scores import SCORES, score_of_counts
 from privet.structure.building import Multiway, Split, Threshold, TreeBuilder
 from privet.structure.domains import Domains
 from privet.structure.explicit_trees import ExplicitTrees
@@ -74,19 +74,14 @@ class Criterion:
 
 @compiled
 def _child(kind: int, counts: IntArray, n_log_n: IntArray, most: int) -> Whole:
-    total, largest, squares = 0, 0, 0
-    if kind == 3:
-        back: Whole = 0
-        for count in counts:
-            held = min(count, most)
-            total += held
-            back += n_log_n[held]
-        return back - n_log_n[total]
+    if kind != 3:
+        return score_of_counts(kind, counts)
+    total, back = 0, 0
     for count in counts:
-        total += count
-        squares += count * count
-        largest = max(largest, count)
-    return child_score(kind, total, largest, squares)
+        held = min(count, most)
+        total += held
+        back += n_log_n[held]
+    return back - n_log_n[total]
 
 
 @compiled
@@ -173,6 +168,11 @@ class MultiwayGrowth:
         return self._builder.n_open
 
     @property
+    def most_counts(self) -> int:
+        """The most class counts that the children of one node can have."""
+        return int(np.where(self._domains.ordered, 2, self._domains.n_codes).max()) * self._n_classes
+
+    @property
     def totals(self) -> IntArray:
         """The number of records of each open node."""
         first = int(self._domains.n_codes[0])
@@ -219,9 +219,9 @@ class MultiwayGrowth:
                 below += [used | {split.feature}] * int(self._domains.n_codes[split.feature])
             else:
                 below += [used, used]
-        step = self._builder.grow([None if c is None else self.splits[c] for c in chosen], "node")
+        self._builder.grow([None if c is None else self.splits[c] for c in chosen])
         self._used = below
-        self._table = self._table.derive("node", step)
+        self._table = self._table.derive("node", self._builder.step("node"))
         self._count()
 
     def finish(self) -> ExplicitTrees:
@@ -234,9 +234,12 @@ class MultiwayGrowth:
 
 
 def grow_with_noisy_stop(
-    growth: MultiwayGrowth, release: Release, levels: Sequence[tuple[Event, Event]], least_per_scale: float
+    growth: MultiwayGrowth, release: Release, levels: Sequence[tuple[Event, Event]]
 ) -> ExplicitTrees:
     """Grow a tree as Friedman and Schuster (2010) do: at every node a noisy count, a choice, and a stop on the count.
+
+    A node stops if its noisy count, shared out over the classes of as many children as a node can have, is below the
+    standard deviation that Laplace noise of the event's scale has.
 
     Parameters
     ----------
@@ -246,18 +249,16 @@ def grow_with_noisy_stop(
         Where counts and choices go through.
     levels : sequence of (Event, Event)
         For each level the events of the counts and of the choices.
-    least_per_scale : float
-        A node stops if its noisy count is below this times the standard deviation that Laplace noise of the event's
-        scale has.
 
     Notes
     -----
     *Privacy.* All open nodes release a count and a choice, those that then stop as well: which of them stop is a
     function of what was released.
     """
+    least_per_scale = growth.most_counts * math.sqrt(2)
     for count, choice in levels:
         records = release.noisy(growth.totals, count)
         chosen = release.choose(growth.scores(float(choice.parameter)), choice)
-        goes_on = records >= least_per_scale * math.sqrt(2) * float(count.parameter)
+        goes_on = records >= least_per_scale * float(count.parameter)
         growth.split([int(c) if go and growth.splits else None for c, go in zip(chosen, goes_on, strict=True)])
     return growth.finish()

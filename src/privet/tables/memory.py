@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import TypeVar
@@ -53,7 +53,6 @@ class MemoryTable:
         target: NDArray[np.int32],
         *,
         n_jobs: int = 1,
-        state: Mapping[str, NDArray[np.generic]] | None = None,
     ) -> None:
         known = target >= 0
         if not known.all():
@@ -65,7 +64,7 @@ class MemoryTable:
         # Each block is laid out for itself: features of a slice would be strewn, and compiled loops slower over them.
         self._codes = [np.ascontiguousarray(codes[:, rows]) for rows in self._places]
         self._rows = np.arange(len(target), dtype=np.uint64)  # made once: learners pass over their table many times
-        self._state = dict(state or {})
+        self._states = [dict[str, NDArray[np.generic]]() for _ in self._places]
 
     @property
     def encoding(self) -> Encoding:
@@ -84,7 +83,7 @@ class MemoryTable:
         """Return a table in which each record also has the kernel's value under `name`."""
         derived = object.__new__(MemoryTable)  # the records are shared, and were checked when this table was made
         derived.__dict__.update(self.__dict__)
-        derived._state = {**self._state, name: np.concatenate(list(self._map(kernel)))}
+        derived._states = [{**state, name: new} for state, new in zip(self._states, self._map(kernel), strict=True)]
         return derived
 
     def _map(self, function: Callable[[Block], T]) -> Iterator[T]:
@@ -104,8 +103,7 @@ class MemoryTable:
         return [slice(start, min(start + length, n_rows)) for start in range(0, max(n_rows, 1), length)]
 
     def _blocks(self) -> Iterator[Block]:
-        for rows, codes in zip(self._places, self._codes, strict=True):
-            state = {name: values[rows] for name, values in self._state.items()}
+        for rows, codes, state in zip(self._places, self._codes, self._states, strict=True):
             yield Block(codes, self._target[rows], self._rows[rows], state)
 
     def __repr__(self) -> str:
