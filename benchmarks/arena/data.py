@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
-from privet.schema import Categorical, Numeric, Schema
+from privet.domains import Categorical, Numeric
+from privet.schema import Schema
 
 TARGET = "target"
 MISSING = "(missing)"

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from arena.data import Problem, Task, coded
-from privet.schema import Categorical, Numeric, Schema
+from privet.domains import Categorical, Numeric
+from privet.schema import Schema
 
 EPSILONS = (0.1, 0.5, 1.0)
 

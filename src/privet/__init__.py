@@ -30,8 +30,8 @@ _HOME = {
     **ESTIMATORS,
     **REGRESSORS,
     "Schema": "privet.schema",
-    "Numeric": "privet.schema",
-    "Categorical": "privet.schema",
+    "Numeric": "privet.domains",
+    "Categorical": "privet.domains",
     "Unit": "privet.schema",
     "load": "privet.model_files",
     "budget": "privet.budgets",
@@ -39,6 +39,8 @@ _HOME = {
 
 if TYPE_CHECKING:
     from privet.budgets import budget as budget
+    from privet.domains import Categorical as Categorical
+    from privet.domains import Numeric as Numeric
     from privet.learners.baselines.dpgdf import DPGDFTreeClassifier as DPGDFTreeClassifier
     from privet.learners.baselines.fs import FSTreeClassifier as FSTreeClassifier
     from privet.learners.baselines.jpw import JPWForestClassifier as JPWForestClassifier
@@ -52,8 +54,6 @@ if TYPE_CHECKING:
         RandomDecisionForestClassifier as RandomDecisionForestClassifier,
     )
     from privet.model_files import load as load
-    from privet.schema import Categorical as Categorical
-    from privet.schema import Numeric as Numeric
     from privet.schema import Schema as Schema
     from privet.schema import Unit as Unit
 

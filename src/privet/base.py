@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from privet import budgets
+from privet.domains import Categorical, Numeric
 from privet.encoding import ClassTarget, Encoding, RangeTarget
 from privet.errors import NonPrivateWarning, ParameterError, PrivacyLeakWarning, SchemaError
 from privet.events import Plan
@@ -25,7 +26,7 @@ from privet.learning import Hints, Learner, NumberModel
 from privet.ledger import Ledger
 from privet.randomness import public_rng
 from privet.release import doubts_about_noise, open_release
-from privet.schema import Categorical, Numeric, Schema
+from privet.schema import Schema
 from privet.terms import Allowance, Terms
 
 NO_SCHEMA = "no schema was given: bounds, categories and classes were read off the data"

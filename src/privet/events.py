@@ -115,8 +115,19 @@ class Event:
         }
 
 
+class _OfParts:
+    """What is common to all compositions of several parts."""
+
+    parts: tuple[Composition, ...]
+
+    def events(self) -> Iterator[Event]:
+        """Yield all events below, in order."""
+        for part in self.parts:
+            yield from part.events()
+
+
 @dataclass(frozen=True)
-class Sequential:
+class Sequential(_OfParts):
     """Parts that may all look at the same record: their costs add up."""
 
     parts: tuple[Composition, ...]
@@ -129,14 +140,9 @@ class Sequential:
             total = total + part.cost
         return total
 
-    def events(self) -> Iterator[Event]:
-        """Yield all events below, in order."""
-        for part in self.parts:
-            yield from part.events()
-
 
 @dataclass(frozen=True)
-class Parallel:
+class Parallel(_OfParts):
     """Parts that look at disjoint records, split by secret coins or by released choices: the largest counts.
 
     Under ``replace`` a record can leave one part and enter another. That is two add/remove steps, one in each part;
@@ -153,14 +159,9 @@ class Parallel:
             total = total | part.cost
         return total
 
-    def events(self) -> Iterator[Event]:
-        """Yield all events below, in order."""
-        for part in self.parts:
-            yield from part.events()
-
 
 @dataclass(frozen=True)
-class Mixture:
+class Mixture(_OfParts):
     """Parts of which each record is in exactly one, by a secret coin that is fresh for this mixture.
 
     A release opens it and tosses the coins in one call (`privet.release.Release.mixture`). An assignment that is fixed,
@@ -211,14 +212,9 @@ class Mixture:
         epsilon = mixture_epsilon(self.weights, epsilons) if len(epsilons) == len(costs) else None
         return Cost(epsilon, largest.rho)
 
-    def events(self) -> Iterator[Event]:
-        """Yield all events below, in order."""
-        for part in self.parts:
-            yield from part.events()
-
 
 @dataclass(frozen=True)
-class Filter:
+class Filter(_OfParts):
     """Parts whose budgets were decided on the way, from released values, under a total that was fixed before.
 
     Parameters
@@ -257,11 +253,6 @@ class Filter:
     def cost(self) -> Cost:
         """The cap."""
         return self.cap
-
-    def events(self) -> Iterator[Event]:
-        """Yield all events below, in order."""
-        for part in self.parts:
-            yield from part.events()
 
 
 Composition = Event | Sequential | Parallel | Mixture | Filter

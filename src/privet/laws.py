@@ -9,7 +9,7 @@ offered from here.
 """
 
 import math
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -56,8 +56,50 @@ _GAUSSIAN_REACH = 40
 _LAPLACE_REACH = 750
 
 
+class _SymmetricLaw(ABC):
+    """A law on the integers that is symmetric about zero, as all our noise is."""
+
+    @property
+    @abstractmethod
+    def _reach(self) -> int:
+        """How far from zero the mass underflows a double."""
+
+    @abstractmethod
+    def _lower_tail(self, negative: Floats) -> Floats:
+        """Mass at or below each of some negative integers."""
+
+    @abstractmethod
+    def log_pmf(self, k: ArrayLike) -> Floats:
+        """Logarithm of the mass at `k`."""
+
+    def pmf(self, k: ArrayLike) -> Floats:
+        """Mass at `k`."""
+        return np.exp(self.log_pmf(k))
+
+    def cdf(self, k: ArrayLike) -> Floats:
+        """Mass at or below `k`."""
+        k = np.asarray(k, dtype=np.float64)
+        # From zero on, what is missing is the mass above k: as much as at or below -k - 1.
+        tail = self._lower_tail(np.where(k < 0, k, -k - 1))
+        return np.asarray(np.where(k < 0, tail, 1 - tail))
+
+    def quantile(self, p: ArrayLike) -> Integers:
+        """Smallest integer whose cdf is at least `p`, 0 < p < 1; by bisection of all of p at once."""
+        p = np.asarray(p, dtype=np.float64)
+        if not np.all((p > 0) & (p < 1)):
+            raise ParameterError("quantiles are defined for probabilities strictly between 0 and 1")
+        low = np.full(p.shape, -self._reach - 1, dtype=np.int64)
+        high = np.full(p.shape, self._reach + 1, dtype=np.int64)
+        while np.any(high - low > 1):
+            middle = (low + high) // 2
+            enough = self.cdf(middle) >= p
+            high = np.where(enough, middle, high)
+            low = np.where(enough, low, middle)
+        return np.asarray(high)
+
+
 @dataclass(frozen=True)
-class DiscreteLaplace:
+class DiscreteLaplace(_SymmetricLaw):
     """The law on the integers with mass proportional to exp(-|k| / scale).
 
     Parameters
@@ -84,6 +126,10 @@ class DiscreteLaplace:
             raise ParameterError(f"the scale of a discrete Laplace law must be positive; got {self.scale}")
 
     @property
+    def _reach(self) -> int:
+        return math.ceil(_LAPLACE_REACH * self.scale)
+
+    @property
     def variance(self) -> float:
         """2a / (1 - a)^2 with a = exp(-1 / scale)."""
         decay = 1 / float(self.scale)
@@ -95,25 +141,13 @@ class DiscreteLaplace:
         at_zero = math.log(math.tanh(decay / 2))
         return np.asarray(at_zero - np.abs(np.asarray(k, dtype=np.float64)) * decay)
 
-    def pmf(self, k: ArrayLike) -> Floats:
-        """Mass at `k`."""
-        return np.exp(self.log_pmf(k))
-
-    def cdf(self, k: ArrayLike) -> Floats:
-        """Mass at or below `k`."""
-        decay = 1 / float(self.scale)
-        k = np.asarray(k, dtype=np.float64)
-        # The mass at or below -j is exp(-j decay) / (1 + exp(-decay)) for j >= 0; the other side by symmetry.
-        tail = np.exp(-decay * np.where(k < 0, -k, k + 1)) / (1 + math.exp(-decay))
-        return np.asarray(np.where(k < 0, tail, 1 - tail))
-
-    def quantile(self, p: ArrayLike) -> Integers:
-        """Smallest integer whose cdf is at least `p`, 0 < p < 1."""
-        return _smallest_reaching(self.cdf, p, _LAPLACE_REACH * self.scale)
+    def _lower_tail(self, negative: Floats) -> Floats:
+        decay = 1 / float(self.scale)  # a geometric series of this decay, at every negative integer
+        return np.asarray(np.exp(decay * negative) / (1 + math.exp(-decay)))
 
 
 @dataclass(frozen=True)
-class DiscreteGaussian:
+class DiscreteGaussian(_SymmetricLaw):
     """The law on the integers with mass proportional to exp(-k^2 / (2 sigma_squared)).
 
     Parameters
@@ -173,22 +207,14 @@ class DiscreteGaussian:
         k = np.asarray(k, dtype=np.float64)
         return np.asarray(-(k**2) / (2 * float(self.sigma_squared)) - self._log_total)
 
-    def pmf(self, k: ArrayLike) -> Floats:
-        """Mass at `k`."""
-        return np.exp(self.log_pmf(k))
+    def _lower_tail(self, negative: Floats) -> Floats:
+        return self._smooth_tail(negative) if self._sigma > _TABULATED_SIGMA else self._tabulated_tail(negative)
 
-    def cdf(self, k: ArrayLike) -> Floats:
-        """Mass at or below `k`."""
-        k = np.asarray(k, dtype=np.float64)
-        mirrored = np.where(k < 0, k, -k - 1)
-        lower = self._smooth_cdf(mirrored) if self._sigma > _TABULATED_SIGMA else self._table_cdf(mirrored)
-        return np.asarray(np.where(k < 0, lower, 1 - lower))
-
-    def _table_cdf(self, negative: Floats) -> Floats:
+    def _tabulated_tail(self, negative: Floats) -> Floats:
         place = np.clip(negative + self._reach, -1, self._reach - 1).astype(np.int64)
         return np.asarray(np.where(place < 0, 0.0, self._lower_table[place]))
 
-    def _smooth_cdf(self, negative: Floats) -> Floats:
+    def _smooth_tail(self, negative: Floats) -> Floats:
         """The midpoint form of Euler-Maclaurin with two corrections; the next is of order sigma^-6."""
         from scipy.special import ndtr
 
@@ -197,26 +223,6 @@ class DiscreteGaussian:
         first = -x * density / float(self.sigma_squared)
         third = (3 * x - x**3) * density / float(self.sigma_squared) ** 2
         return np.asarray(ndtr(x) - first / 24 + 7 * third / 5760)
-
-    def quantile(self, p: ArrayLike) -> Integers:
-        """Smallest integer whose cdf is at least `p`, 0 < p < 1."""
-        return _smallest_reaching(self.cdf, p, Fraction(self._reach))
-
-
-def _smallest_reaching(cdf: Callable[[ArrayLike], Floats], p: ArrayLike, reach: Fraction) -> Integers:
-    """Smallest integer in [-reach, reach] whose cdf is at least p, by bisection of all of p at once."""
-    p = np.asarray(p, dtype=np.float64)
-    if not np.all((p > 0) & (p < 1)):
-        raise ParameterError("quantiles are defined for probabilities strictly between 0 and 1")
-    bound = math.ceil(reach) + 1
-    low = np.full(p.shape, -bound, dtype=np.int64)
-    high = np.full(p.shape, bound, dtype=np.int64)
-    while np.any(high - low > 1):
-        middle = (low + high) // 2
-        enough = cdf(middle) >= p
-        high = np.where(enough, middle, high)
-        low = np.where(enough, low, middle)
-    return np.asarray(high)
 
 
 # ---------------------------------------------------------------------------------------------------- selection

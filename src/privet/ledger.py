@@ -69,7 +69,7 @@ class Ledger:
     @contextmanager
     def parallel(self) -> Iterator[None]:
         """Events and branches charged inside see disjoint records: the largest counts."""
-        with self._scope(Parallel):
+        with self._scope(_Scope(Parallel)):
             yield
 
     @contextmanager
@@ -84,7 +84,7 @@ class Ledger:
             nothing = (Sequential(()),) * (len(weights) - len(parts))
             return Mixture(weights, (*parts, *nothing))
 
-        with self._scope(close):
+        with self._scope(_Scope(close)):
             yield
 
     @contextmanager
@@ -93,18 +93,13 @@ class Ledger:
 
         A charge that would pass the cap raises `BudgetError` before anything is drawn; see `privet.events.Filter`.
         """
-        self._refuse_overspending(self.cost + cap, name)
-        self._open.append(_FilterScope(name, cap))
-        try:
+        with self._scope(_FilterScope(name, cap), name):
             yield
-        finally:
-            closed = self._open.pop()
-            self._open[-1].add(closed.close(None))
 
     @contextmanager
     def branch(self) -> Iterator[None]:
         """One branch of a parallel scope or a mixture: events charged inside add up."""
-        with self._scope(Sequential):
+        with self._scope(_Scope(Sequential)):
             yield
 
     @property
@@ -187,8 +182,15 @@ class Ledger:
         return inner
 
     @contextmanager
-    def _scope(self, kind: _Kind) -> Iterator[None]:
-        self._open.append(_Scope(kind))
+    def _scope(self, scope: _Scope, name: str = "a scope") -> Iterator[None]:
+        # What does not fit into the scopes around it is refused here, before anything can be drawn inside: closing a
+        # scope never fails, so nothing that was drawn is ever missing from the ledger.
+        self._open.append(scope)
+        try:
+            self._refuse_overspending(self.cost, name)
+        except PrivetError:
+            self._open.pop()
+            raise
         try:
             yield
         finally:

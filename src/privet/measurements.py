@@ -14,18 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet import budgets
+from privet.domains import Numeric
 from privet.errors import ParameterError
 from privet.events import Plan
+from privet.fitting import bound_rows
 from privet.frames import open_frame, read_values
 from privet.ledger import Ledger
-from privet.parameters import exact
-from privet.release import Release, doubts_about_noise, open_release
-from privet.schema import Numeric
+from privet.parameters import check_choice, check_whole, exact
+from privet.release import Release, doubts_about_noise, open_release, secret_key
+from privet.schema import Neighbours
 from privet.terms import Allowance, Terms
 
 T = TypeVar("T")
 
 CELLS = 1024  # of the public grid on which bounds are searched
+MOST_ROWS = 1_000_000  # of one unit
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,9 @@ class Measured(Generic[T]):
     privacy: Ledger
 
 
-def noisy_row_count(frame: Any, *, epsilon: float, terms: Terms | None = None) -> Measured[int]:
+def noisy_row_count(
+    frame: Any, *, epsilon: float, neighbours: Neighbours = "add_remove", units: Any = None, max_rows: int = 1
+) -> Measured[int]:
     """Measure how many records there are, for ``n_rows_hint``.
 
     Parameters
@@ -45,14 +50,19 @@ def noisy_row_count(frame: Any, *, epsilon: float, terms: Terms | None = None) -
         The private records.
     epsilon : float
         What to spend.
-    terms : Terms, optional
-        Neighbours and rows of a unit; ``Terms.of(schema)``. By default one record is added or removed. Under
-        ``replace`` and ``label`` the number of records is public, and this is an error.
+    neighbours : {"add_remove"}
+        As in the schema. Under ``replace`` and ``label`` the number of records is public, and this is an error.
+    units : a column, optional
+        Whom each record belongs to, where the guarantee is for people with several rows; ``frame["person_id"]``.
+        Without it the guarantee is for one record.
+    max_rows : int, default=1
+        The most rows of one unit that are counted, as a fit leaves out the others, too.
 
     Notes
     -----
-    *Privacy.* Adding or removing a record changes the count by one: discrete Laplace noise of scale
-    ``max_rows / epsilon``. The result is clamped to at least one, which is post-processing.
+    *Privacy.* Adding or removing a record changes the count by one, a unit by at most `max_rows`, since no more of its
+    rows are counted: discrete Laplace noise of scale ``max_rows / epsilon``. The result is clamped to at least one,
+    which is post-processing.
 
     Examples
     --------
@@ -61,10 +71,11 @@ def noisy_row_count(frame: Any, *, epsilon: float, terms: Terms | None = None) -
     >>> measured.privacy.epsilon
     0.1
     """
-    terms = terms or Terms()
-    if terms.neighbours != "add_remove":
-        raise ParameterError(f"under {terms.neighbours!r} the number of records is public: use it as it is")
-    count = np.array([open_frame(frame).n_rows], dtype=np.int64)
+    terms, n_rows = _terms(neighbours, units, max_rows), open_frame(frame).n_rows
+    if neighbours != "add_remove":
+        raise ParameterError(f"under {neighbours!r} the number of records is public: use it as it is")
+    kept = _rows_kept(units, np.zeros(n_rows, np.uint16), max_rows)
+    count = np.array([kept.sum()], dtype=np.int64)
     allowance = Allowance.of(epsilon)
     plan = Plan.in_sequence(count=terms.noise("number of records", allowance.whole))
     release = _open(terms, allowance, plan, "noisy_row_count")
@@ -79,7 +90,9 @@ def private_bounds(
     epsilon: float,
     outside: float = 0.01,
     grid: str = "linear",
-    terms: Terms | None = None,
+    neighbours: Neighbours = "add_remove",
+    units: Any = None,
+    max_rows: int = 1,
 ) -> Measured[Numeric]:
     """Measure bounds that hold all but a small share of a numeric column, within wide public limits.
 
@@ -95,8 +108,10 @@ def private_bounds(
         The share of records that is meant to lie beyond each bound.
     grid : {"linear", "log"}
         The public grid of candidates, 1024 cells.
-    terms : Terms, optional
-        Neighbours and rows of a unit; ``Terms.of(schema)``.
+    neighbours : {"add_remove", "replace", "label"}
+        As in the schema.
+    units, max_rows
+        As for `noisy_row_count`.
 
     Returns
     -------
@@ -108,7 +123,7 @@ def private_bounds(
     *Privacy.* With a share p/q of records to the left of the wanted bound, the score of a cut is
     ``-|(q - p) left - p right|``. A record to the left moves it by at most q - p either way, one to the right by at
     most p, so the range over candidates is at most ``2 max(p, q - p)``. Each bound is one permute-and-flip at half of
-    epsilon.
+    epsilon. A unit has `max_rows` values at the most; which of them stay depends on its own values and a secret key.
 
     Examples
     --------
@@ -121,7 +136,7 @@ def private_bounds(
     share, limits = exact(outside, "outside").limit_denominator(1000), Numeric(low, high, grid=_grid(grid))
     if not 0 < share < Fraction(1, 2):
         raise ParameterError(f"outside must be between 0.001 and 0.5, got {outside}")
-    terms, allowance = terms or Terms(), Allowance.of(epsilon)
+    terms, allowance = _terms(neighbours, units, max_rows), Allowance.of(epsilon)
     half = allowance.whole * Fraction(1, 2)
     spread = 2 * (share.denominator - share.numerator)
     plan = Plan.in_sequence(
@@ -129,7 +144,7 @@ def private_bounds(
         high=terms.choice("upper bound", half, score_range=spread),
     )
     cuts = np.array(limits.cuts(CELLS))
-    left, right = _sides(values, cuts)
+    left, right = _sides(values, cuts, units, max_rows)
     release = _open(terms, allowance, plan, "private_bounds")
     p, q = share.numerator, share.denominator
     lower = int(release.choose(-np.abs((q - p) * left - p * right)[None, :], plan["low"])[0])
@@ -139,13 +154,34 @@ def private_bounds(
     return Measured(Numeric(float(cuts[lower]), float(cuts[upper]), grid=limits.grid), release.ledger)
 
 
-def _sides(values: Any, cuts: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _sides(
+    values: Any, cuts: NDArray[np.float64], units: Any, max_rows: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count the values at or below each cut, and those above it."""
     numbers = read_values(values).numbers()
-    numbers = numbers[~np.isnan(numbers)]
-    cells = np.bincount(np.searchsorted(cuts, numbers, side="left"), minlength=len(cuts) + 1)
+    places = np.searchsorted(cuts, numbers, side="left").astype(np.uint16)
+    kept = _rows_kept(units, places, max_rows) & ~np.isnan(numbers)
+    cells = np.bincount(places[kept], minlength=len(cuts) + 1)
     left = np.cumsum(cells)[:-1].astype(np.int64)
-    return left, len(numbers) - left
+    return left, int(kept.sum()) - left
+
+
+def _terms(neighbours: Neighbours, units: Any, max_rows: int) -> Terms:
+    check_choice("neighbours", neighbours, ("add_remove", "replace", "label"))
+    check_whole("max_rows", max_rows, 1, MOST_ROWS)
+    if units is None and max_rows > 1:
+        raise ParameterError("max_rows is for units with several rows: pass units, the column that names them, too")
+    return Terms(neighbours, max_rows)
+
+
+def _rows_kept(units: Any, content: NDArray[np.uint16], max_rows: int) -> NDArray[np.bool_]:
+    """Mark at most so many records of each unit; all of them where every record is a unit of its own."""
+    if units is None:
+        return np.ones(len(content), np.bool_)
+    names = read_values(units).objects()
+    if len(names) != len(content):
+        raise ParameterError("units and records differ in number: pass the unit of each record")
+    return bound_rows(names, content[np.newaxis], np.zeros(len(content), np.int32), max_rows, secret_key())
 
 
 def _grid(grid: str) -> Any:

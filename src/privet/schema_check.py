@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from privet.domains import Categorical, Domain, Numeric
 from privet.errors import SchemaError
 from privet.frames import Category, Frame, Values, is_missing, open_frame, read_feature, read_values
-from privet.schema import Categorical, Domain, Neighbours, Numeric, Schema, Task, Unit
+from privet.schema import Neighbours, Schema, Task, Unit
 
 READ_OFF_THE_DATA = "domains were read off the data"
 

@@ -15,8 +15,9 @@ from typing import Any, NoReturn
 
 import yaml
 
+from privet.domains import Categorical, Domain, Numeric
 from privet.errors import SchemaError
-from privet.schema import Categorical, Domain, Numeric, Schema, Unit
+from privet.schema import Schema, Unit
 
 VERSION = 1
 MAX_DEPTH = 12

@@ -5,7 +5,8 @@ import sys
 import pytest
 
 from privet.datasets import load_adult
-from privet.schema import Categorical, Schema
+from privet.domains import Categorical
+from privet.schema import Schema
 
 
 @pytest.fixture(scope="module")

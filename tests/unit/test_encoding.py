@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from privet.domains import Categorical, Numeric
 from privet.encoding import ClassTarget, Encoding, RangeTarget
 from privet.errors import SchemaError
 from privet.frames import read_column, read_values
-from privet.schema import Categorical, Numeric, Schema
+from privet.schema import Schema
 
 SCHEMA = Schema(
     {

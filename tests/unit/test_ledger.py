@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from privet.errors import BudgetError, ModelFileError
-from privet.events import Mechanism
+from privet.errors import BudgetError, ModelFileError, PrivetError
+from privet.events import Cost, Mechanism
 from privet.ledger import Ledger
 from privet.ledger_text import ledger_from_dict
 from privet.terms import Allowance, Terms, unproven
@@ -52,6 +52,21 @@ def test_overspending_inside_an_open_branch_is_refused():
     ledger.charge(part("0.6"))
     with ledger.parallel(), ledger.branch(), pytest.raises(BudgetError):
         ledger.charge(part("0.5"))
+
+
+def test_what_does_not_fit_into_the_scopes_around_it_is_refused_before_anything_is_drawn():
+    ledger = Ledger(Terms(), Allowance.of(10))
+    cap = Cost.pure(Fraction(3))
+    with ledger.filter("outer", Cost.pure(Fraction(2))), pytest.raises(BudgetError), ledger.filter("inner", cap):
+        pytest.fail("a filter inside a smaller one was opened")
+    halves = (Fraction(1, 2), Fraction(1, 2))
+    with ledger.mixture(halves):
+        for _ in halves:
+            ledger.charge(Terms().laplace("part", Fraction(1)))
+        for third in (ledger.filter("third", cap), ledger.branch(), ledger.parallel()):
+            with pytest.raises(PrivetError), third:
+                pytest.fail("a third part of two was opened")
+    assert len(ledger.events) == 2
 
 
 def test_gaussian_noise_does_not_fit_a_pure_allowance():

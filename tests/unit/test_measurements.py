@@ -1,12 +1,12 @@
 """Bought facts are charged, stated, and near the truth."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import privet
 from privet.errors import BudgetError, ParameterError
 from privet.measurements import noisy_row_count, private_bounds
-from privet.terms import Terms
 from privet.testing import seeded_noise
 
 VALUES = np.random.default_rng(0).lognormal(10, 1, 20_000)
@@ -22,7 +22,8 @@ def test_a_noisy_count_is_near_the_truth_and_charged():
 
 
 def test_a_noisy_count_has_the_noise_of_its_unit():
-    event = noisy_row_count(np.zeros((10, 1)), epsilon=0.5, terms=Terms(max_rows=3)).privacy.events[0]
+    units = np.repeat(np.arange(5), 2)
+    event = noisy_row_count(np.zeros((10, 1)), epsilon=0.5, units=units, max_rows=3).privacy.events[0]
     assert event.parameter == 6
     counts = [noisy_row_count(np.zeros((0, 1)), epsilon=1.0).value for _ in range(50)]
     assert min(counts) == 1, "never below one"
@@ -30,7 +31,20 @@ def test_a_noisy_count_has_the_noise_of_its_unit():
 
 def test_under_replacement_the_count_is_public():
     with pytest.raises(ParameterError, match="public"):
-        noisy_row_count(np.zeros((10, 1)), epsilon=1.0, terms=Terms("replace"))
+        noisy_row_count(np.zeros((10, 1)), epsilon=1.0, neighbours="replace")
+
+
+def test_a_unit_with_many_rows_counts_no_more_than_its_maximum():
+    people = pd.DataFrame({"who": [*range(100), *["x"] * 5_000], "age": [*[30.0] * 100, *[90.0] * 5_000]})
+    for max_rows in (1, 5):
+        bounded = {"units": people["who"], "max_rows": max_rows, "epsilon": 100.0}
+        assert abs(noisy_row_count(people, **bounded).value - 100 - max_rows) < 5
+        assert private_bounds(people["age"], low=0, high=100, outside=0.1, **bounded).value.high < 89
+    assert abs(noisy_row_count(people, epsilon=100.0).value - 5_100) < 5, "one record is what is protected"
+    with pytest.raises(ParameterError, match="pass units"):
+        noisy_row_count(people, epsilon=1.0, max_rows=5)
+    with pytest.raises(ParameterError, match="differ in number"):
+        noisy_row_count(people, epsilon=1.0, units=people["who"][:10])
 
 
 def test_bounds_hold_about_the_share_that_was_asked_for():

@@ -9,8 +9,9 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
+from privet.domains import Categorical, Numeric
 from privet.errors import SchemaError
-from privet.schema import Categorical, Numeric, Schema, Unit
+from privet.schema import Schema, Unit
 
 AGE = {"age": Numeric(17, 90)}
 

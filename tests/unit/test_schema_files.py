@@ -8,8 +8,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from privet.domains import Categorical, Numeric
 from privet.errors import SchemaError
-from privet.schema import Categorical, Numeric, Schema, Unit
+from privet.schema import Schema, Unit
 from privet.schema_files import load
 
 GOLDEN = """\

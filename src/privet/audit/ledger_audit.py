@@ -60,16 +60,22 @@ def _charges(pair: NeighbourPair, fitted: Any, recording: Recording) -> Finding:
     problem = ""
     if asked != list(fitted.privacy_.events):
         problem = "the ledger's events are not the mechanisms that were used"
-    elif not _adds_up(fitted.privacy_.cost, fitted.plan().cost):
+    elif not _adds_up(fitted.privacy_.cost, fitted.plan().cost, pure=fitted.privacy_.allowance.rho is None):
         problem = "the ledger does not add up to the plan"
     elif not _coins_cover(_mixtures(fitted.privacy_.composition), recording):
         problem = "a mixture is charged whose coins were not tossed for it"
     return _finding(pair, "charges", "something is drawn without a charge", problem)
 
 
-def _adds_up(spent: Cost, planned: Cost) -> bool:
-    """Whether what was spent is what was planned, wherever the plan has a bound."""
-    return planned.rho in (None, spent.rho) and planned.epsilon in (None, spent.epsilon)
+def _adds_up(spent: Cost, planned: Cost, *, pure: bool) -> bool:
+    """Whether what was spent is what was planned, in the measure of the claim, and no more in the other one.
+
+    Where a tree may stop early a plan is the most that any course costs; courses that cost the same epsilon may differ
+    in rho.
+    """
+    pairs = ((spent.epsilon, planned.epsilon), (spent.rho, planned.rho))
+    claimed, other = pairs if pure else reversed(pairs)
+    return claimed[1] in (None, claimed[0]) and (other[1] is None or (other[0] is not None and other[0] <= other[1]))
 
 
 def _mixtures(part: Composition) -> Iterator[tuple[Fraction, ...]]:

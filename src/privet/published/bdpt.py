@@ -12,23 +12,21 @@ Two flaws: candidates show which values occur, and the scale of the selection sh
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.base import PrivateClassifier
 from privet.encoding import Encoding
-from privet.errors import ParameterError, UnsoundWarning
 from privet.events import Event, Mechanism, Plan
 from privet.laws import friendly_rate_down, friendly_scale_up
 from privet.learning import Hints
 from privet.models.forest import Forest, LeafCounts
 from privet.parameters import check_whole
+from privet.published.base import PrintedClassifier, pure_epsilon
 from privet.randomness import PublicRng
 from privet.release import Release
 from privet.schema import Schema
@@ -51,12 +49,11 @@ class PrintedBDPT:
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
         """Half for the splits, equally over levels; half for counts, the largest part of it at the leaves' depth."""
-        if share is None or share.epsilon is None:
-            raise ParameterError("the printed algorithm is for pure epsilon: set epsilon, and leave delta at 0")
+        epsilon = pure_epsilon(share)
         weights = [2 ** (level / 3) for level in range(self.max_depth + 1)]
-        leaves = share.epsilon / 2 * Fraction(weights[-1] / sum(weights)).limit_denominator(10**6)
+        leaves = epsilon / 2 * Fraction(weights[-1] / sum(weights)).limit_denominator(10**6)
         counts = unproven("class counts in the leaves", Mechanism.LAPLACE, friendly_scale_up(1 / leaves), FLAW)
-        return Plan.in_sequence({"level": share.epsilon / (2 * self.max_depth)}, leaves=counts)
+        return Plan.in_sequence({"level": epsilon / (2 * self.max_depth)}, leaves=counts)
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
         """Merge values, split level by level, count."""
@@ -104,7 +101,7 @@ def _choose_each(release: Release, scores: NDArray[np.int64], events: Sequence[E
     return np.concatenate(winners)
 
 
-class BDPTClassifier(PrivateClassifier):
+class BDPTClassifier(PrintedClassifier):
     """BDPT as printed: for comparison only, nothing is guaranteed.
 
     Parameters
@@ -118,6 +115,8 @@ class BDPTClassifier(PrivateClassifier):
     -----
     *Privacy.* None: the ledger says so, and why; `fit` warns.
     """
+
+    _flaw = FLAW
 
     def __init__(
         self,
@@ -139,11 +138,6 @@ class BDPTClassifier(PrivateClassifier):
         self.n_rows_hint = n_rows_hint
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def fit(self, X: Any, y: Any = None, **unsupported: Any) -> Self:
-        """Fit as printed, with a warning."""
-        warnings.warn(f"{FLAW}; for comparison only", UnsoundWarning, stacklevel=2)
-        return super().fit(X, y, **unsupported)
 
     def _learner(self) -> PrintedBDPT:
         check_whole("max_depth", self.max_depth, 1, 12)

@@ -19,16 +19,13 @@ paper's Figure 5 can only come from that; ``labels="code"`` runs it.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.base import PrivateClassifier
 from privet.encoding import Encoding
-from privet.errors import ParameterError, UnsoundWarning
 from privet.events import Mechanism, Plan
 from privet.kernels.honest import Grown, Growth, Records, deal_points, grow_honest_tree
 from privet.kernels.honest_draws import start_draws
@@ -37,6 +34,7 @@ from privet.laws import friendly_rate_down
 from privet.learning import Hints
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_choice, check_whole
+from privet.published.base import PrintedClassifier, pure_epsilon
 from privet.randomness import PublicRng, derive_seed
 from privet.release import Release
 from privet.schema import Schema
@@ -69,9 +67,8 @@ class PrintedMultinomialForest:
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
         """Theorem 2: B1 = B2 = epsilon / (2 d t), B3 = epsilon / t."""
-        if share is None or share.epsilon is None:
-            raise ParameterError("the printed algorithm is for pure epsilon: set epsilon, and leave delta at 0")
-        split, label = share.epsilon / (2 * self.depth * self.n_trees), share.epsilon / self.n_trees
+        epsilon = pure_epsilon(share)
+        split, label = epsilon / (2 * self.depth * self.n_trees), epsilon / self.n_trees
         steps, flaw = (STEPS, FLAW) if self.labels == "printed" else (1, FLAW + NO_NOISE)
         draw = Mechanism.EXPONENTIAL
         return Plan.in_sequence(
@@ -143,7 +140,7 @@ def vote_of_pure_leaves(epsilon: float, n_trees: int) -> float:
     return math.fsum(chance * (1.0 if k > half else 0.5 if k == half else 0.0) for k, chance in enumerate(chances))
 
 
-class MultinomialForest2021Classifier(PrivateClassifier):
+class MultinomialForest2021Classifier(PrintedClassifier):
     """The private multinomial random forest as printed: for comparison only, nothing is guaranteed.
 
     Parameters
@@ -171,6 +168,8 @@ class MultinomialForest2021Classifier(PrivateClassifier):
     *Privacy.* None: the ledger says so, and why; `fit` warns.
     """
 
+    _flaw = FLAW
+
     def __init__(
         self,
         epsilon: float | None = 1.0,
@@ -195,11 +194,6 @@ class MultinomialForest2021Classifier(PrivateClassifier):
         self.n_rows_hint = n_rows_hint
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def fit(self, X: Any, y: Any = None, **unsupported: Any) -> Self:
-        """Fit as printed, with a warning."""
-        warnings.warn(f"{FLAW}; for comparison only", UnsoundWarning, stacklevel=2)
-        return super().fit(X, y, **unsupported)
 
     def _learner(self) -> PrintedMultinomialForest:
         check_whole("n_trees", self.n_trees, 1, 10_000)

@@ -13,18 +13,15 @@ as public is `n_rows_hint`; without it the leaves get half of the budget.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.base import PrivateClassifier
 from privet.encoding import Encoding
-from privet.errors import ParameterError, UnsoundWarning
 from privet.events import Cost, Event, Mechanism, Plan
 from privet.kernels import LeafClassCounts, NodeHistogram
 from privet.laws import friendly_rate_down, friendly_scale_up
@@ -32,6 +29,7 @@ from privet.learning import Hints
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_whole
 from privet.planning import label_error
+from privet.published.base import PrintedClassifier, pure_epsilon
 from privet.randomness import PublicRng
 from privet.release import Release
 from privet.schema import Schema
@@ -68,9 +66,7 @@ class PrintedPrivaTree:
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
         """Equations 7 to 10, as printed."""
-        if share is None or share.epsilon is None:
-            raise ParameterError("the printed algorithm is for pure epsilon: set epsilon, and leave delta at 0")
-        epsilon, depth, flaw = share.epsilon, self.max_depth, FLAWS[self.version]
+        epsilon, depth, flaw = pure_epsilon(share), self.max_depth, FLAWS[self.version]
         leaf = epsilon / 2
         if hints.n_rows is not None:
             leaf = min(leaf, 2**depth * 2 * label_error(encoding.n_classes) / (hints.n_rows * MAX_LEAF_ERROR))
@@ -204,7 +200,7 @@ def _gini(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return impurity
 
 
-class PrivaTree2023Classifier(PrivateClassifier):
+class PrivaTree2023Classifier(PrintedClassifier):
     """PrivaTree as printed in 2023: for comparison only, nothing is guaranteed.
 
     Parameters
@@ -238,10 +234,9 @@ class PrivaTree2023Classifier(PrivateClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None, **unsupported: Any) -> Self:
-        """Fit as printed, with a warning."""
-        warnings.warn(f"{FLAWS[self._version]}; for comparison only", UnsoundWarning, stacklevel=2)
-        return super().fit(X, y, **unsupported)
+    @property
+    def _flaw(self) -> str:
+        return FLAWS[self._version]
 
     def _learner(self) -> PrintedPrivaTree:
         check_whole("max_depth", self.max_depth, 1, 12)

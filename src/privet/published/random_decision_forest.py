@@ -10,20 +10,18 @@ calls the parameter of the Laplace law its standard deviation. Noise of standard
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from privet import laws
-from privet.base import PrivateClassifier
 from privet.encoding import Encoding
-from privet.errors import ParameterError, UnsoundWarning
 from privet.events import Mechanism, Plan
 from privet.kernels import LeafClassCounts
 from privet.learning import Hints
 from privet.models.forest import Forest, LeafCounts, Voting
 from privet.parameters import check_choice, check_whole
+from privet.published.base import PrintedClassifier, pure_epsilon
 from privet.randomness import PublicRng, derive_seed
 from privet.release import Release
 from privet.schema import Schema
@@ -52,9 +50,7 @@ class PrintedRandomDecisionForest:
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
         """Plan noise as printed; it proves nothing."""
-        if share is None or share.epsilon is None:
-            raise ParameterError("the printed algorithm has Laplace noise only: set epsilon, and leave delta at 0")
-        k, eta = self.n_trees, share.epsilon
+        k, eta = self.n_trees, pure_epsilon(share)
         scale = eta / k if self.reading == "algorithm" else k / (_ROOT_OF_TWO * eta)
         name = f"class counts in the leaves of {k} trees"
         event = unproven(name, Mechanism.LAPLACE, laws.friendly_scale_up(scale), FLAWS[self.reading])
@@ -69,7 +65,7 @@ class PrintedRandomDecisionForest:
         return Forest(encoding, trees, LeafCounts(noisy, "random", derive_seed(rng)), self.voting)
 
 
-class PrintedRandomDecisionForestClassifier(PrivateClassifier):
+class PrintedRandomDecisionForestClassifier(PrintedClassifier):
     """Random decision forests with the noise as printed: for comparison only, nothing is guaranteed.
 
     Parameters
@@ -119,11 +115,9 @@ class PrintedRandomDecisionForestClassifier(PrivateClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None, **unsupported: Any) -> Self:
-        """Fit as printed, with a warning."""
-        learner = self._learner()
-        warnings.warn(f"{FLAWS[learner.reading]}; for comparison only", UnsoundWarning, stacklevel=2)
-        return super().fit(X, y, **unsupported)
+    @property
+    def _flaw(self) -> str:
+        return FLAWS[self._learner().reading]
 
     def _learner(self) -> PrintedRandomDecisionForest:
         check_choice("voting", self.voting, ("majority", "threshold"))

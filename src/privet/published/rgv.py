@@ -10,21 +10,18 @@ a parameter here. Trees are those of FS with the Gini score, each on a random ha
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from privet.base import PrivateClassifier
 from privet.encoding import Encoding
-from privet.errors import ParameterError, UnsoundWarning
 from privet.events import Event, Plan
 from privet.kernels import LeafClassCounts
 from privet.learning import Hints
 from privet.models.forest import Forest, LeafCounts
 from privet.parameters import check_whole
+from privet.published.base import PrintedClassifier, pure_epsilon
 from privet.randomness import PublicRng
 from privet.release import Release
 from privet.schema import Schema
@@ -47,10 +44,8 @@ class RGVForest:
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
         """Plan every tree as if it were the only one."""
-        if share is None or share.epsilon is None:
-            raise ParameterError("the printed algorithm is for pure epsilon: set epsilon, and leave delta at 0")
         criterion = Criterion.named("gini", encoding.n_classes, 0)
-        part = share * Fraction(1, 2 * (self.max_depth + 1))
+        part = Share(pure_epsilon(share) / (2 * (self.max_depth + 1)))
         events: dict[str, Event] = {}
         for tree in range(self.n_trees):
             for level in range(self.max_depth):
@@ -65,14 +60,13 @@ class RGVForest:
         """Grow one tree after the other on all records."""
         encoding, criterion = table.encoding, plan.facts["criterion"]
         assert isinstance(criterion, Criterion)
-        widest = max(2 if column.ordered else column.n_codes for column in encoding.columns)
         trees, values = [], []
         for tree in range(self.n_trees):
             features = rng.permutation(encoding.n_features)[: (encoding.n_features + 1) // 2].tolist()
             names = [(f"counts {tree} {level}", f"splits {tree} {level}") for level in range(self.max_depth)]
             levels = [(plan[count], plan[split]) for count, split in names]
             growth = MultiwayGrowth(table, criterion, features)
-            trees.append(grow_with_noisy_stop(growth, release, levels, widest * encoding.n_classes))
+            trees.append(grow_with_noisy_stop(growth, release, levels))
             counts = table.aggregate(LeafClassCounts(trees[-1], encoding.n_classes))
             values.append(release.noisy(counts, plan[f"leaves {tree}"]))
         return Forest(encoding, ExplicitTrees.join(trees), LeafCounts(np.concatenate(values)), "threshold")
@@ -82,7 +76,7 @@ def _unproven(event: Event) -> Event:
     return unproven(event.name, event.mechanism, event.parameter, FLAW)
 
 
-class RGVForestClassifier(PrivateClassifier):
+class RGVForestClassifier(PrintedClassifier):
     """Rana, Gupta and Venkatesh's forest: for comparison only, nothing is guaranteed.
 
     Parameters
@@ -105,6 +99,8 @@ class RGVForestClassifier(PrivateClassifier):
     *Privacy.* None under the usual definition: the ledger says so, and why; `fit` warns.
     """
 
+    _flaw = FLAW
+
     def __init__(
         self,
         epsilon: float | None = 1.0,
@@ -125,11 +121,6 @@ class RGVForestClassifier(PrivateClassifier):
         self.n_rows_hint = n_rows_hint
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def fit(self, X: Any, y: Any = None, **unsupported: Any) -> Self:
-        """Fit as printed, with a warning."""
-        warnings.warn(f"{FLAW}; for comparison only", UnsoundWarning, stacklevel=2)
-        return super().fit(X, y, **unsupported)
 
     def _learner(self) -> RGVForest:
         check_whole("n_trees", self.n_trees, 1, 10_000)

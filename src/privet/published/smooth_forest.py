@@ -11,23 +11,22 @@ holds. The parts of the data are of equal size, so that one record more moves ma
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.base import PrivateClassifier
 from privet.encoding import Encoding
-from privet.errors import ParameterError, UnsoundWarning
 from privet.events import Mechanism, Plan
 from privet.kernels import LeafClassCounts
 from privet.learning import Hints
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_choice, check_whole
 from privet.planning.fletcher import DepthRule, fletcher_depth
+from privet.published.base import PrintedClassifier, pure_epsilon
+from privet.published.smooth_scores import FLAW, RATE, top_scores
 from privet.randomness import PublicRng, derive_seed
 from privet.release import Release
 from privet.schema import Schema
@@ -39,12 +38,9 @@ from privet.terms import Share, Terms, unproven
 Composition = Literal["disjoint", "sequential"]
 Sensitivity = Literal["smooth", "global"]
 
-FLAW = "smooth sensitivity in the exponential mechanism: the scale depends on the data, and no finite epsilon holds"
 EQUAL_PARTS = "records are dealt to trees in turn: one record more moves all that follow to other trees"
 FINE_GRID = 255
 MAX_LEAVES = 65_536
-_STEP_BITS = 32
-_MOST_SCORE = float(1 << 60)  # stands for all that is larger: a probability of e^-(2^28) is not to be told from zero
 
 
 @dataclass(frozen=True)
@@ -71,13 +67,9 @@ class SmoothForest:
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
         """Plan the labels as printed; nothing is proven."""
-        if share is None or share.epsilon is None:
-            raise ParameterError("the printed algorithm is for pure epsilon: set epsilon, and leave delta at 0")
         flaw = FLAW if self.sensitivity == "smooth" else EQUAL_PARTS
-        labels = unproven(
-            f"labels in the leaves of {self.n_trees} trees", Mechanism.EXPONENTIAL, Fraction(1, 2**_STEP_BITS), flaw
-        )
-        part = share.epsilon / (1 if self.composition == "disjoint" else self.n_trees)
+        labels = unproven(f"labels in the leaves of {self.n_trees} trees", Mechanism.EXPONENTIAL, RATE, flaw)
+        part = pure_epsilon(share) / (1 if self.composition == "disjoint" else self.n_trees)
         return Plan.in_sequence({"epsilon": part}, labels=labels)
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
@@ -92,30 +84,13 @@ class SmoothForest:
         if self.composition == "disjoint":
             part, table = "tree", table.derive("tree", DealInTurn(self.n_trees))
         counts = table.aggregate(LeafClassCounts(trees, encoding.n_classes, part))
-        scores = self._scores(counts, float(cast(Fraction, plan.facts["epsilon"])))
-        labels = release.choose(scores, plan["labels"])
+        # Theorem 1 in the exponential mechanism.
+        epsilon = float(cast(Fraction, plan.facts["epsilon"]))
+        labels = release.choose(top_scores(counts, epsilon, smooth=self.sensitivity == "smooth"), plan["labels"])
         return Forest(encoding, trees, LeafLabels(labels.astype(np.uint16)))
 
-    def _scores(self, counts: NDArray[np.int64], epsilon: float) -> NDArray[np.int64]:
-        """Theorem 1 in the exponential mechanism: exp(epsilon u / (2 S)), u = 1 for the most frequent classes."""
-        top = counts.max(axis=1, keepdims=True)
-        is_top = counts == top
-        exponent = np.full(len(counts), epsilon / 2)
-        if self.sensitivity == "smooth":
-            exponent *= np.exp(np.minimum(margins(counts, top, is_top) * epsilon, 600.0))
-        scaled = np.minimum(exponent * 2.0**_STEP_BITS, _MOST_SCORE)
-        return np.where(is_top, np.rint(scaled).astype(np.int64)[:, np.newaxis], 0)
 
-
-def margins(counts: NDArray[np.int64], top: NDArray[np.int64], is_top: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return by how much the largest count exceeds the next, zero where two are largest; the paper's j."""
-    if counts.shape[1] == 1:
-        return top[:, 0]
-    below = np.where(is_top, 0, counts).max(axis=1)
-    return np.where(is_top.sum(axis=1) > 1, 0, top[:, 0] - below)
-
-
-class SmoothForestClassifier(PrivateClassifier):
+class SmoothForestClassifier(PrintedClassifier):
     """Fletcher and Islam's forest as printed: for comparison only, nothing is guaranteed.
 
     Parameters
@@ -137,6 +112,8 @@ class SmoothForestClassifier(PrivateClassifier):
     -----
     *Privacy.* None: the ledger says so, and why; `fit` warns.
     """
+
+    _flaw = FLAW
 
     def __init__(
         self,
@@ -166,11 +143,6 @@ class SmoothForestClassifier(PrivateClassifier):
         self.n_rows_hint = n_rows_hint
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def fit(self, X: Any, y: Any = None, **unsupported: Any) -> Self:
-        """Fit as printed, with a warning."""
-        warnings.warn(f"{FLAW}; for comparison only", UnsoundWarning, stacklevel=2)
-        return super().fit(X, y, **unsupported)
 
     def _learner(self) -> SmoothForest:
         check_whole("n_trees", self.n_trees, 1, 10_000)

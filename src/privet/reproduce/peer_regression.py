@@ -1,49 +1,14 @@
-"""Private logistic regression of diffprivlib, trained in an environment of its own.
+"""A script: train diffprivlib's private logistic regression a few times; say the test accuracies.
 
-This file is also a script for that environment's interpreter, which has diffprivlib, NumPy and scikit-learn, and not
-privet.
+Run by `privet.reproduce.peer` under an interpreter that has diffprivlib, NumPy and scikit-learn, and not privet. It
+reads ``X``, ``y``, ``X_test`` and ``y_test``.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
-import tempfile
 import warnings
-from pathlib import Path
-from typing import Any
-
-
-def run_peer(python: Path, arrays: dict[str, Any], epsilon: float, repeats: int) -> list[float]:
-    """Train in the other environment and return the test accuracies.
-
-    Parameters
-    ----------
-    python : Path
-        The interpreter of an environment with diffprivlib.
-    arrays : dict
-        ``X``, ``y``, ``X_test``, ``y_test``.
-    epsilon : float
-        The budget of each training.
-    repeats : int
-        How often to train.
-    """
-    import numpy as np
-
-    from privet.errors import ParameterError
-
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "arrays.npz"
-        np.savez(file, **arrays)
-        done = subprocess.run(
-            [str(python), __file__, str(file), str(epsilon), str(repeats)], capture_output=True, text=True, check=False
-        )
-    if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or ["no message"]
-        raise ParameterError(f"diffprivlib failed under {python}: {last[0]}")
-    accuracies: list[float] = json.loads(done.stdout)
-    return accuracies
 
 
 def _train(file: str, epsilon: float, repeats: int) -> list[float]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privet.reproduce.entry import Cell, Entry, Outcome, Row
-from privet.reproduce.peer_tree import peer_python
+from privet.reproduce.peer import peer_python
 from privet.reproduce.vos_cells import (
     DIFFPRIVLIB,
     HIGGS,

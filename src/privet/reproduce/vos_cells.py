@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.domains import Numeric
 from privet.errors import NonPrivateWarning, UnsoundWarning
 from privet.fitting import encode_table
 from privet.learners.baselines.dpgdf import DPGDFTreeClassifier
@@ -27,8 +28,8 @@ from privet.published import (
 from privet.randomness import public_rng
 from privet.release import Release, drawn
 from privet.reproduce.data import TARGET, DataSet, public_schema
-from privet.reproduce.peer_tree import peer_python, run_peer
-from privet.schema import Numeric, Schema
+from privet.reproduce.peer import run_peer
+from privet.schema import Schema
 from privet.terms import Allowance, Terms
 
 if TYPE_CHECKING:
@@ -126,8 +127,6 @@ def _fit(settings: Settings, loaded: DataSet, y: NDArray[Any], train: NDArray[np
 
 def _peer(settings: Settings, loaded: DataSet, train: NDArray[np.int64], test: NDArray[np.int64]) -> dict[str, float]:
     """Fit diffprivlib's tree in its own environment, with public bounds and classes; categories as whole numbers."""
-    python = peer_python()
-    assert python is not None  # else there is no such cell
     encoding = loaded.schema.encoding(255)
     X, y = _numbers(loaded, loaded.X, encoding), encoding.encode_target(loaded.y)
     bounds = [
@@ -136,7 +135,9 @@ def _peer(settings: Settings, loaded: DataSet, train: NDArray[np.int64], test: N
     ]
     low, high = np.array(bounds, dtype=np.float64).T
     arrays = {"X": X[train], "y": y[train], "X_test": X[test], "y_test": y[test], "low": low, "high": high}
-    return run_peer(python, {**arrays, "n_classes": np.array(encoding.n_classes)}, settings["epsilon"], DEPTH)
+    arrays["n_classes"] = np.array(encoding.n_classes)
+    found: dict[str, float] = run_peer("peer_tree.py", arrays, settings["epsilon"], DEPTH)
+    return found
 
 
 def _numbers(loaded: DataSet, frame: Any, encoding: Any) -> NDArray[np.float64]:

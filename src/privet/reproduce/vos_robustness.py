@@ -5,8 +5,8 @@ from __future__ import annotations
 from privet.reproduce import vos_robustness_figures as figures
 from privet.reproduce import vos_robustness_tables as tables
 from privet.reproduce.entry import Entry
+from privet.reproduce.peer import PEER
 from privet.reproduce.sources import default_sources
-from privet.reproduce.vos_robustness_cells import PEER
 from privet.reproduce.vos_robustness_shared import CERTIFIED, NOT_A_RELEASE, POISONED, SIZE_IS_PUBLIC, TRUE_EPSILON
 
 _SOURCES = (*default_sources(), "privet.robustness")

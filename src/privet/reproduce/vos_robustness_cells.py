@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.domains import Numeric
 from privet.reproduce.data import DataFolder, DataSet
 from privet.reproduce.entry import Result, Settings
-from privet.schema import Numeric, Schema
+from privet.reproduce.peer import run_peer
+from privet.schema import Schema
 
 DEPTH = 4
 # Adult without missing values, in the order in which it was published: 30,162 training records, then 15,060 to test.
 ADULT_TRAIN = 30_162
 MNIST_TRAIN = 11_200
-PEER = "PRIVET_DIFFPRIVLIB"  # the interpreter of an environment with diffprivlib
 
 Split = tuple[Any, NDArray[Any], Any, NDArray[Any]]
 
@@ -43,8 +42,6 @@ def retrained_accuracies(settings: Settings, data: DataFolder) -> Result:
 
 def logistic_regression(settings: Settings, data: DataFolder) -> Result:
     """Test accuracies of diffprivlib's private logistic regression, in its own environment."""
-    from privet.reproduce.peer_regression import run_peer
-
     benchmark = data.load(settings["data"], drop_missing=True)
     encoding = benchmark.schema.encoding(255)
     codes = encoding.encode(benchmark.X).T.astype(np.float64)
@@ -53,7 +50,7 @@ def logistic_regression(settings: Settings, data: DataFolder) -> Result:
         train, test = _fold_rows(benchmark, fold)
         y = encoding.encode_target(benchmark.y)
         arrays = {"X": codes[train], "y": y[train], "X_test": codes[test], "y_test": y[test]}
-        accuracies += run_peer(Path(os.environ[PEER]), arrays, settings["epsilon"], settings["repeats"])
+        accuracies += run_peer("peer_regression.py", arrays, settings["epsilon"], settings["repeats"])
     return {"accuracies": accuracies, "n_records": len(train)}
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 import numpy as np
 
 from privet.reproduce.entry import Cell, Outcome, Row, beside_paper
-from privet.reproduce.vos_robustness_cells import PEER, fold_accuracies, logistic_regression
+from privet.reproduce.peer import peer_python
+from privet.reproduce.vos_robustness_cells import fold_accuracies, logistic_regression
 from privet.reproduce.vos_robustness_printed import PRINTED_TABLE_3, PRINTED_TABLE_8
 from privet.reproduce.vos_robustness_shared import (
     EPSILONS,
@@ -33,7 +33,7 @@ def _table_cells(names: dict[str, str], quick: bool) -> list[Cell]:
             cells.append(Cell(fold_accuracies, {**settings, **TREE}, data=(data,)))
             retrainings = 40 if quick or data == LARGE else 500
             cells += retraining_cells(data, epsilon, retrainings, "first fold", **TREE)
-            if os.environ.get(PEER):
+            if peer_python() is not None:
                 cells.append(Cell(logistic_regression, settings, data=(data,)))
     return cells
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 
 from privet.errors import ParameterError
 from privet.parameters import check_whole
@@ -86,6 +86,11 @@ def certify(
     (0.5, True)
     """
     check_whole("n_retrainings", n_retrainings, 1, 10**9)
+    if score is None and is_regressor(estimator):
+        raise ParameterError(
+            f"{type(estimator).__name__} predicts numbers, which have no accuracy; pass score=, such as the share of "
+            "the test records whose prediction is within a tolerance"
+        )
     score = accuracy_on(X_test, y_test) if score is None else score
     # One training more than asked, so that what cannot be certified is told before hours of work.
     guarantee = Guarantee.of(clone(estimator).fit(X, y)) if guarantee is None else guarantee

@@ -65,10 +65,7 @@ class FSTree:
         encoding, criterion = table.encoding, plan.facts["criterion"]
         assert isinstance(criterion, Criterion)
         levels = [(plan[f"counts {level}"], plan[f"splits {level}"]) for level in range(self.max_depth)]
-        widest = max(2 if column.ordered else column.n_codes for column in encoding.columns)
-        tree = grow_with_noisy_stop(
-            MultiwayGrowth(table, criterion), release, levels, least_per_scale=widest * encoding.n_classes
-        )
+        tree = grow_with_noisy_stop(MultiwayGrowth(table, criterion), release, levels)
         counts = release.noisy(table.aggregate(LeafClassCounts(tree, encoding.n_classes)), plan["leaves"])
         return Forest(encoding, tree, LeafCounts(prune_by_error(tree, counts) if self.prune else counts), "threshold")
 
