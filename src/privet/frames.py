@@ -60,7 +60,9 @@ class Values:
         return self.data
 
     def objects(self) -> npt.NDArray[np.object_]:
-        """The values as Python objects, None where one is missing."""
+        """The values as Python objects, None where one is missing; an error where the dtype cannot be read at all."""
+        if self.kind == "unsupported":  # its data are all alike: two people would be taken for one
+            raise SchemaError(f"a column of dtype {self.dtype} cannot be read; convert it to text or to whole numbers")
         if self.labels is not None:
             return np.fromiter([*self.labels, None], dtype=object).take(self.data)
         plain = [None if is_missing(value) else value for value in self.data.tolist()]

@@ -28,9 +28,10 @@ Floats = NDArray[np.float64]
 Words = Callable[[int], NDArray[np.uint64]]
 
 _FIRST_DIGITS = 50
-# Doubles: what a sum of some thousand terms and a logarithm can lose, and what each unit of an exponent can.
+# Doubles: what logarithms and exponentials can lose, what each unit of an exponent, and each term of the sums.
 _SLACK = 2.0**-36
 _SLACK_OF_EXPONENTS = 2.0**-44
+_SLACK_OF_SUMS = 2.0**-51
 _MOST_SLACK = 2.0**-10
 _NOTHING = -45.0  # a hundred thousand terms with such exponents are within the slack beside 1
 
@@ -157,7 +158,8 @@ class _Doubles:
             self._rests.append(before)
             rest = before
         largest = max(float(np.abs(rest).max()) for rest in self._rests) + self._rate * self._k * self._n_records
-        self.slack = _SLACK + _SLACK_OF_EXPONENTS * largest
+        sums = self._counts.size * (n_cuts + 1)
+        self.slack = _SLACK + _SLACK_OF_EXPONENTS * largest + _SLACK_OF_SUMS * sums
 
     def _step(self, inside: Floats) -> Floats:
         logs: Floats = -self._rate * np.abs(self._k * inside - self._n_records)
@@ -190,13 +192,14 @@ def _decide_exactly(
         for further in fetched:
             uniform, bits = (uniform << 64) | further, bits + 64
         weights, error = _weights(below, n_cuts, rate, place, before, digits)
-        ends = list(accumulate(weights))
-        # An end is known within a factor; so is their sum. Compare with the uniform number as a fraction of the sum.
+        ends, lost = list(accumulate(weights)), len(weights)
+        # An end is known within a factor, and rounded down by less than one a weight; so is their sum. Compare with the
+        # uniform number as a fraction of the sum.
         low, high = (1 - error) / (1 + error), (1 + error) / (1 - error)
-        at_least, at_most = Fraction(uniform, 2**bits) * ends[-1], Fraction(uniform + 1, 2**bits) * ends[-1]
+        at_least, at_most = Fraction(uniform, 2**bits) * ends[-1], Fraction(uniform + 1, 2**bits) * (ends[-1] + lost)
         cut = bisect_right(ends, at_least)
         first = before or 0
-        clear_below = cut <= first or ends[cut - 1] * high < at_least
+        clear_below = cut <= first or (ends[cut - 1] + lost) * high < at_least
         clear_above = cut == len(ends) - 1 or (cut < len(ends) and at_most < ends[cut] * low)
         if clear_below and clear_above:
             return max(cut, first)
@@ -205,8 +208,12 @@ def _decide_exactly(
 
 def _weights(
     below: Integers, n_cuts: int, rate: Fraction, place: int, before: int | None, digits: int
-) -> tuple[list[Fraction], Fraction]:
-    """Return the weight of every cut at `place` after `before`, and a bound on their relative errors."""
+) -> tuple[list[int], Fraction]:
+    """Return the weight of every cut at `place` after `before`, and a bound on their relative errors.
+
+    Weights are whole numbers, rounded down, in units that give the largest of them twice as many digits. Fractions
+    would have as many as the smallest of them needs, which for many records is millions.
+    """
     context = Context(prec=digits, Emax=10**15, Emin=-(10**15))
     known: dict[int, Decimal] = {}
 
@@ -229,15 +236,15 @@ def _weights(
         ]
     start = 0 if before is None else counts[before]
     weights = [
-        Fraction(0)
-        if before is not None and cut < before
-        else Fraction(context.multiply(step(start, count), rest[cut]))
+        Decimal(0) if before is not None and cut < before else context.multiply(step(start, count), rest[cut])
         for cut, count in enumerate(counts)
     ]
+    shift = 2 * digits - max(weight.adjusted() for weight in weights if weight)
+    units = [int(weight.scaleb(shift, context)) if weight.adjusted() + shift >= 0 else 0 for weight in weights]
     # Each exponent is off by a relative 10^(1 - digits), every operation on positive numbers by as much again.
     largest = max(1, int(rate * k * n_records) + 1)
     operations = (n_cuts + 1) * (largest + len(counts) + 4)
-    return weights, Fraction(2 * operations, 10 ** (digits - 1))
+    return units, Fraction(2 * operations, 10 ** (digits - 1))
 
 
 def _sum(context: Context, terms: Iterable[Decimal]) -> Decimal:

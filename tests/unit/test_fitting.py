@@ -68,3 +68,13 @@ def test_a_fit_with_units_charges_for_all_their_rows_and_needs_the_column():
     forest.predict(X[["x"]])
     with pytest.raises(SchemaError, match="person"):
         forest.fit(X[["x"]], (X["x"] > 0.5).astype(int))
+
+
+@pytest.mark.parametrize("kind", ["binary", "date"])
+def test_units_of_a_dtype_that_cannot_be_read_are_refused_not_taken_for_one(kind):
+    pa = pytest.importorskip("pyarrow")
+    person = pa.array([b"a", b"b", b"c"]) if kind == "binary" else pa.array([1, 2, 3], pa.date32())
+    schema = Schema({"x": Numeric(0, 1)}, classes=[0, 1], unit=Unit("person", max_rows=1))
+    forest = RandomDecisionForestClassifier(epsilon=1.0, schema=schema, n_trees=1, max_depth=1)
+    with pytest.raises(SchemaError, match="convert it to text"):
+        forest.fit(pa.table({"x": [0.1, 0.2, 0.3], "person": person}), [0, 1, 0])

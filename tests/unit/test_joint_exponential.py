@@ -57,6 +57,12 @@ def test_a_uniform_number_next_to_a_border_is_decided_by_the_digits(word, furthe
     assert _decide_exactly(below, 1, Fraction(1), 0, None, word, lambda n: np.full(n, further, np.uint64)) == expected
 
 
+def test_digits_decide_at_once_where_the_smallest_weights_have_millions_of_them():
+    below = np.cumsum(np.full(64, 20_000))
+    cut = _decide_exactly(below, 3, Fraction(5), 0, None, 2**63, SeededSource(2).words)
+    assert abs(cut - 16) <= 1
+
+
 @given(st.lists(st.integers(0, 6), min_size=2, max_size=6), st.integers(1, 3), st.data())
 def test_one_record_moves_all_scores_within_the_range(cells, n_cuts, data):
     more = list(cells)

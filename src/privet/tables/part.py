@@ -28,8 +28,10 @@ class _WithinPart:
 class PartOf:
     """The records of a table whose state `state` is `part`.
 
-    Records of other parts keep their place and lose their label; every kernel of the house leaves records without a
-    known label out of its sums. State that is derived is derived for all records, and is per record in any case.
+    Records of other parts keep their place and lose their label, and kernels that count classes leave records without a
+    known label out of their sums. Kernels that look at something else (gradients, pairs of groups, codes alone) do not
+    know of labels: they must not be run on a part. State that is derived is derived for all records, and is per record
+    in any case.
     """
 
     table: Table
