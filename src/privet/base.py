@@ -97,8 +97,9 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         learner, plan, planned = self._plan(schema, self.n_rows_hint)
         rng = public_rng(self.random_state)
         table = encode_table(schema, schema.encoding(learner.bins), X, y, threads(self.n_jobs))
-        budgets.charge(budgets.in_force(self._carried_budgets), planned, type(self).__name__)
-        ledger = Ledger(planned.terms, planned.allowance, self._doubts(schema))
+        carried = budgets.in_force(self._carried_budgets)
+        budgets.charge(carried, planned, type(self).__name__, of_units=schema.unit is not None)
+        ledger = Ledger(planned.terms, planned.allowance, self._doubts(schema), planned.cost)
         self.model_ = learner.grow(table, open_release(ledger), rng, plan)
         self.privacy_ = ledger
         self._note_public_facts(schema, table.encoding)

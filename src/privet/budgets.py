@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from fractions import Fraction
 from pathlib import Path
+from threading import Lock
 
 from privet.errors import BudgetError
 from privet.events import readable
@@ -25,6 +26,7 @@ from privet.parameters import exact
 VARIABLE = "PRIVET_BUDGET"
 
 _stack: list[Path] = []
+_lock = Lock()
 
 
 class Budget:
@@ -87,22 +89,29 @@ def budget(*, epsilon: float, delta: float = 0.0) -> Iterator[Budget]:
     path = folder / "budget.sqlite"
     with closing(sqlite3.connect(path)) as store, store:
         store.execute("CREATE TABLE terms (epsilon TEXT, delta TEXT)")
-        store.execute("CREATE TABLE charges (epsilon TEXT, delta TEXT, what TEXT)")
+        store.execute("CREATE TABLE charges (epsilon TEXT, delta TEXT, protects TEXT, what TEXT)")
         store.execute("INSERT INTO terms VALUES (?, ?)", (str(limit), str(limit_delta)))
     handle = Budget(path, limit, limit_delta)
-    before = os.environ.get(VARIABLE)
-    _stack.append(path)
-    os.environ[VARIABLE] = os.pathsep.join(str(p) for p in in_force())
+    with _lock:
+        _stack.append(path)
+        _tell_children()
     try:
         yield handle
     finally:
-        _stack.remove(path)
-        if before is None:
-            del os.environ[VARIABLE]
-        else:
-            os.environ[VARIABLE] = before
+        with _lock:
+            _stack.remove(path)
+            _tell_children(without=path)
         handle._close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _tell_children(without: Path | None = None) -> None:
+    """Name the budgets in force in the environment; those of other threads stay, whichever is closed first."""
+    paths = [str(path) for path in in_force() if path != without]
+    if paths:
+        os.environ[VARIABLE] = os.pathsep.join(paths)
+    else:
+        os.environ.pop(VARIABLE, None)
 
 
 def in_force(carried: Sequence[Path] = ()) -> tuple[Path, ...]:
@@ -115,8 +124,12 @@ def in_force(carried: Sequence[Path] = ()) -> tuple[Path, ...]:
     return tuple(dict.fromkeys([*inherited, *_stack, *carried]))
 
 
-def charge(paths: Sequence[Path], ledger: Ledger, what: str) -> None:
-    """Charge a planned fit to every budget in force, or raise `BudgetError` and charge none."""
+def charge(paths: Sequence[Path], ledger: Ledger, what: str, *, of_units: bool) -> None:
+    """Charge a planned fit to every budget in force, or raise `BudgetError` and charge none.
+
+    `of_units` says whether the guarantee is for units, and not for single records. Only guarantees of one kind add up:
+    a record that is replaced is two steps of adding or removing one, and a guarantee for records says nothing of units.
+    """
     if not paths:
         return
     if not ledger.proven or ledger.allowance is None:
@@ -125,12 +138,14 @@ def charge(paths: Sequence[Path], ledger: Ledger, what: str) -> None:
             "fit it outside of the budget if that is meant"
         )
     epsilon, delta = Fraction(repr(ledger.epsilon)), Fraction(repr(ledger.delta))
+    protects = f"{'units' if of_units else 'single records'} under {ledger.terms.neighbours!r}"
     stores = [_connect(path) for path in paths]
     try:
-        for store, path in zip(stores, paths, strict=True):
+        for store in stores:
             store.execute("BEGIN IMMEDIATE")  # locks out every other process until the commit
-            _refuse_overspending(store, path, epsilon, delta, what)
-            store.execute("INSERT INTO charges VALUES (?, ?, ?)", (str(epsilon), str(delta), what))
+            _refuse_other_guarantees(store, protects, what)
+            _refuse_overspending(store, epsilon, delta, what)
+            store.execute("INSERT INTO charges VALUES (?, ?, ?, ?)", (str(epsilon), str(delta), protects, what))
         for store in stores:
             store.commit()
     finally:
@@ -138,7 +153,16 @@ def charge(paths: Sequence[Path], ledger: Ledger, what: str) -> None:
             store.close()  # a transaction that was not committed is rolled back
 
 
-def _refuse_overspending(store: sqlite3.Connection, path: Path, epsilon: Fraction, delta: Fraction, what: str) -> None:
+def _refuse_other_guarantees(store: sqlite3.Connection, protects: str, what: str) -> None:
+    before = store.execute("SELECT protects FROM charges WHERE protects != ?", (protects,)).fetchone()
+    if before is not None:
+        raise BudgetError(
+            f"{what} protects {protects}, but this budget was begun for {before[0]}, and their epsilons do not add up; "
+            "nothing was drawn. Declare the same neighbours and unit in all schemas, or open a budget for each"
+        )
+
+
+def _refuse_overspending(store: sqlite3.Connection, epsilon: Fraction, delta: Fraction, what: str) -> None:
     limit, limit_delta = (Fraction(text) for text in store.execute("SELECT epsilon, delta FROM terms").fetchone())
     spent, spent_delta = _sums(store)
     if spent + epsilon > limit or spent_delta + delta > limit_delta:

@@ -68,6 +68,8 @@ def bound_rows(
 
 
 def _unit_hash(unit: object, key: bytes) -> int:
+    if isinstance(unit, np.generic):
+        unit = unit.item()  # a column of objects may hold one person's number in several types
     if isinstance(unit, float) and unit.is_integer():
         unit = int(unit)  # a column with missing values turns whole numbers into floats
     digest = hashlib.blake2b(repr(unit).encode(), key=key, digest_size=8).digest()

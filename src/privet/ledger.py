@@ -28,11 +28,16 @@ class Ledger:
         The guarantee that was asked for; None for a model without privacy.
     doubts : sequence of str
         Reasons, known from the start, why nothing can be claimed.
+    planned : Cost, optional
+        What was planned, where that is less than what is allowed: a budget has been charged with no more.
     """
 
-    def __init__(self, terms: Terms, allowance: Allowance | None, doubts: Sequence[str] = ()) -> None:
+    def __init__(
+        self, terms: Terms, allowance: Allowance | None, doubts: Sequence[str] = (), planned: Cost | None = None
+    ) -> None:
         self.terms = terms
         self.allowance = allowance
+        self._planned = planned
         self.facts: Mapping[str, object] = {}  # of a plan: what else was decided from public knowledge
         self._doubts: list[str] = list(doubts)
         if allowance is None:
@@ -166,6 +171,10 @@ class Ledger:
         allowance = self.allowance
         if allowance is None or (cost.epsilon is None and cost.rho is None):
             return
+        if self._planned is not None and exceeds(cost, self._planned):
+            raise BudgetError(
+                f"{name} would cost more than was planned; nothing was drawn. This is an error of the learner"
+            )
         spent, allowed = (cost.epsilon, allowance.epsilon) if allowance.rho is None else (cost.rho, allowance.rho)
         if spent is None or spent > allowed:
             measure = "epsilon" if allowance.rho is None else "rho"

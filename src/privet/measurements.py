@@ -78,7 +78,7 @@ def noisy_row_count(
     count = np.array([kept.sum()], dtype=np.int64)
     allowance = Allowance.of(epsilon)
     plan = Plan.in_sequence(count=terms.noise("number of records", allowance.whole))
-    release = _open(terms, allowance, plan, "noisy_row_count")
+    release = _open(terms, allowance, plan, "noisy_row_count", of_units=units is not None)
     return Measured(max(1, int(release.noisy(count, plan["count"])[0])), release.ledger)
 
 
@@ -145,7 +145,7 @@ def private_bounds(
     )
     cuts = np.array(limits.cuts(CELLS))
     left, right = _sides(values, cuts, units, max_rows)
-    release = _open(terms, allowance, plan, "private_bounds")
+    release = _open(terms, allowance, plan, "private_bounds", of_units=units is not None)
     p, q = share.numerator, share.denominator
     lower = int(release.choose(-np.abs((q - p) * left - p * right)[None, :], plan["low"])[0])
     upper = int(release.choose(-np.abs(p * left - (q - p) * right)[None, :], plan["high"])[0])
@@ -158,9 +158,11 @@ def _sides(
     values: Any, cuts: NDArray[np.float64], units: Any, max_rows: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count the values at or below each cut, and those above it."""
-    numbers = read_values(values).numbers()
+    read = read_values(values)
+    numbers = read.numbers()
+    present = ~np.isnan(numbers) if read.absent is None else ~(np.isnan(numbers) | read.absent)
     places = np.searchsorted(cuts, numbers, side="left").astype(np.uint16)
-    kept = _rows_kept(units, places, max_rows) & ~np.isnan(numbers)
+    kept = _rows_kept(units, places, max_rows) & present
     cells = np.bincount(places[kept], minlength=len(cuts) + 1)
     left = np.cumsum(cells)[:-1].astype(np.int64)
     return left, int(kept.sum()) - left
@@ -190,7 +192,8 @@ def _grid(grid: str) -> Any:
     return grid
 
 
-def _open(terms: Terms, allowance: Allowance, plan: Plan, what: str) -> Release:
+def _open(terms: Terms, allowance: Allowance, plan: Plan, what: str, *, of_units: bool) -> Release:
     """Charge the budgets in force and open the release."""
-    budgets.charge(budgets.in_force(), Ledger.stating(terms, allowance, plan.whole, doubts_about_noise()), what)
+    stated = Ledger.stating(terms, allowance, plan.whole, doubts_about_noise())
+    budgets.charge(budgets.in_force(), stated, what, of_units=of_units)
     return open_release(Ledger(terms, allowance))

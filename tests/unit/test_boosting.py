@@ -15,6 +15,7 @@ from privet.ledger import Ledger
 from privet.ledger_text import ledger_from_dict
 from privet.planning.boosting import Annealing, Rounds, leaf_values
 from privet.release import Forced, Recording, drawn, outcomes_from
+from privet.structure.gradient_growth import CellGrid
 from privet.terms import Allowance, Share, Terms
 
 FEATURES = {
@@ -171,6 +172,63 @@ def test_very_small_data_gets_the_base_alone(epsilon, delta):
     assert BoostingClassifier(5.0, delta, TWO, n_rows_hint=2000, random_state=0).fit(X, y).model_.trees is not None
 
 
+def described(epsilon, delta, schema, n_rows):
+    facts = BoostingClassifier(epsilon, delta, schema, n_rows_hint=n_rows).plan().facts
+    return str(facts["base"]), facts["rounds"] is not None
+
+
+WIDE = Schema({f"x{i}": Numeric(0, 1) for i in range(30)}, classes=["no", "perhaps", "yes"])
+WIDE_TWO = Schema(WIDE.features, classes=["no", "yes"])
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "schema", "n_rows", "base", "rounds"),
+    [
+        (0.1, 0.0, WIDE_TWO, 300, "class histograms of 5 features", False),
+        (0.1, 0.0, TWO, 300, "pairs not measured", False),
+        (1.0, 0.0, TWO, 300, "class histograms of all features", False),
+        (1.0, 0.0, TWO, 600, "None", True),
+        (0.1, 0.0, WIDE, 400, "class histograms of 3 features", False),
+        (0.1, 0.0, WIDE, 1_000, "class histograms of 4 features", False),
+        (1.0, 0.0, WIDE, 600, "class histograms of 24 features", False),
+        (1.0, 0.0, THREE, 2_000, "class histograms of all features", True),
+        (0.5, 1e-6, THREE, 2_000, "class histograms of all features", False),
+        (1.0, 1e-6, THREE, 2_000, "a regression on 4 groups", True),
+        (1.0, 1e-6, TWO, 40_000, "a regression on 8 groups", True),
+    ],
+)
+def test_public_facts_alone_decide_what_is_measured(epsilon, delta, schema, n_rows, base, rounds):
+    found = described(epsilon, delta, schema, n_rows)
+    assert base in found[0]
+    assert found[1] is rounds
+
+
+def test_histograms_of_few_features_stay_with_the_pure_guarantee_and_those_of_many_do_not():
+    few = BoostingClassifier(0.5, 1e-6, TWO, n_rows_hint=500).plan()
+    assert (few.epsilon, few.delta) == (0.5, 0)
+    many = BoostingClassifier(1.0, 1e-6, WIDE, n_rows_hint=500).plan()
+    assert (many.epsilon, many.delta) == (1.0, pytest.approx(1e-6))
+
+
+def test_features_that_are_not_measured_add_nothing():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((1000, 30)), columns=list(WIDE.features))
+    y = np.array(["no", "perhaps", "yes"])[np.minimum((X["x0"] * 3).astype(int), 2)]
+    model = BoostingClassifier(0.1, schema=WIDE, n_rows_hint=1000, random_state=0).fit(X, y).model_
+    tables = [model.tables[begin:end] for begin, end in zip(model.offsets[:-1], model.offsets[1:], strict=True)]
+    assert sum(table.any() for table in tables) == 4
+
+
+def test_public_cells_see_long_tails_and_coarse_grids():
+    schema = Schema({"x": Numeric(0, 1), "few": Numeric(0, 1, bins=5), "two": Numeric(0, 1, bins=2)}, classes=[0, 1])
+    cuts = CellGrid.public_cuts(schema.encoding(1024))
+    ends = {cut + 1 for cut in cuts[0]}
+    assert {32, 512, 992} <= ends, "equal widths"
+    assert {1, 2, 4, 8, 16, 1008, 1016, 1020, 1022, 1023} <= ends, "tails"
+    assert cuts[1] == [0, 1, 2, 3]
+    assert cuts[2] == [0]
+
+
 def test_features_that_cannot_be_split_leave_a_common_start():
     schema = Schema({"only": Categorical(["one"])}, classes=[0, 1])
     X, y = np.array([["one"]] * 400), np.array([1] * 300 + [0] * 100)
@@ -219,7 +277,7 @@ def test_a_charge_beyond_the_cap_of_a_filter_is_refused_and_not_recorded():
 @pytest.mark.parametrize("strengths", [[10.0] * 200, [0.0] * 200, [10.0, 0.0] * 100])
 def test_annealed_rounds_spend_their_share_and_no_more_whatever_they_hear(share, strengths):
     loss = Logistic("l1" if share.rho is None else "l2")
-    rounds = Rounds(share, 30, 2, 2.0)
+    rounds = Rounds(share, 30, 2, 2.0, Fraction(13, 20))
     annealing = Annealing(rounds, loss, Terms(), 10_000)
     total, n_rounds = Cost.nothing(), 0
     for heard, events in zip(strengths, annealing, strict=False):
@@ -233,15 +291,15 @@ def test_annealed_rounds_spend_their_share_and_no_more_whatever_they_hear(share,
 
 
 def test_fewer_records_get_fewer_rounds():
-    rounds = Rounds(Share(rho=Fraction(1, 1000)), 60, 3, 2.0)
+    rounds = Rounds(Share(rho=Fraction(1, 1000)), 60, 3, 2.0, Fraction(1, 2))
     numbers = [rounds.at_first(Logistic("l2"), Terms(), n) for n in (1, 2_000, 5_000, 10**6)]
-    assert numbers == [1, 10, 60, 60]
-    assert rounds.at_first(Logistic("l2"), Terms("replace"), 2_000) == 2
+    assert numbers == [1, 32, 60, 60]
+    assert rounds.at_first(Logistic("l2"), Terms("replace"), 2_000) == 8
 
 
 def test_leaf_values_are_newton_steps_without_noise_and_nothing_where_all_is_noise():
     loss = Logistic("l2")
-    sums = np.array([[2 * ONE, round(3.3 * 4 * ONE)], [-3 * ONE, round(3.3 * 6 * ONE)]])
+    sums = np.array([[2 * ONE, 4 * ONE], [-3 * ONE, 6 * ONE]])
     exact = Event("leaves", Mechanism.NOTHING, Fraction(0), Fraction(0), Cost.unbounded())
     np.testing.assert_allclose(leaf_values(sums, exact, loss, 1.0).values, [[-0.5], [0.5]], rtol=1e-4)
     noisy = Event("leaves", Mechanism.GAUSSIAN, Fraction((3 * ONE) ** 2), Fraction(1), Cost(None, Fraction(1)))

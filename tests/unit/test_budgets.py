@@ -1,6 +1,7 @@
 """A budget above fits loses no charge: not by clone, cross-validation, worker processes or pickling."""
 
 import multiprocessing
+import os
 import pickle
 
 import numpy as np
@@ -9,8 +10,9 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import privet
-from privet import Numeric, RandomDecisionForestClassifier, Schema
+from privet import Numeric, RandomDecisionForestClassifier, Schema, budgets
 from privet.errors import BudgetError
+from privet.measurements import noisy_row_count
 
 SCHEMA = Schema({"x": Numeric(0, 1), "z": Numeric(0, 1)}, classes=[0, 1])
 X = np.random.default_rng(0).random((60, 2))
@@ -118,3 +120,25 @@ def test_delta_is_counted_too():
 def test_a_budget_that_makes_no_sense_is_refused(terms):
     with pytest.raises(privet.errors.PrivetError), privet.budget(**terms):
         pass
+
+
+def test_guarantees_for_different_neighbours_or_units_do_not_add_up():
+    replaced = Schema(dict(SCHEMA.features), classes=[0, 1], neighbours="replace")
+    with privet.budget(epsilon=10.0) as budget:
+        forest().fit(X, Y)
+        with pytest.raises(BudgetError, match=r"single records under 'replace'.*begun for single records under 'add"):
+            forest().set_params(schema=replaced).fit(X, Y)
+        with pytest.raises(BudgetError, match="units under"):
+            noisy_row_count(X, epsilon=1.0, units=np.arange(60))
+        noisy_row_count(X, epsilon=1.0)
+        assert budget.spent == 2.0
+
+
+def test_budgets_of_threads_that_overlap_are_all_told_to_processes_until_they_are_closed():
+    first, second = privet.budget(epsilon=1.0), privet.budget(epsilon=1.0)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert len(os.environ[budgets.VARIABLE].split(os.pathsep)) == 1
+    second.__exit__(None, None, None)
+    assert budgets.VARIABLE not in os.environ

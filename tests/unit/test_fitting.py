@@ -52,7 +52,8 @@ def test_rows_without_a_unit_are_left_out_and_an_empty_table_is_fine():
 
 
 def test_a_unit_is_the_same_as_a_whole_number_and_as_a_float():
-    units, codes, target = np.array([7, 7.0, 8, 8.0], dtype=object), np.zeros((1, 4), np.uint8), np.zeros(4, np.int32)
+    units = np.array([7, 7.0, np.int64(7), np.uint8(7), 8, np.float64(8)], dtype=object)
+    codes, target = np.zeros((1, 6), np.uint8), np.zeros(6, np.int32)
     assert bound_rows(units, codes, target, 1, KEY).sum() == 2
 
 

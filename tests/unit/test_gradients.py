@@ -65,27 +65,36 @@ def test_the_joint_norm_of_gradient_and_curvature_is_bounded_for_all_scores_and_
 def test_every_entry_of_the_logistic_table_is_within_its_norm_and_some_are_close_to_it(norm):
     table = logistic_table(norm).astype(np.int64)
     norms = (table**2).sum(axis=2) if norm == "l2" else np.abs(table).sum(axis=2)
-    unit = ONE * ONE if norm == "l2" else ONE
+    unit = Logistic(norm).bound * (ONE * ONE if norm == "l2" else ONE)
     assert norms.max() <= unit
     assert norms.max() > 0.99 * unit
 
 
 @given(score=st.floats(-7.9, 7.9), label=st.integers(0, 1))
 @settings(max_examples=100, deadline=None)
-def test_logistic_gradients_are_those_of_the_loss(score, label):
+def test_logistic_gradients_are_those_of_the_loss_cut_off_at_one_half(score, label):
     a, b = gradients(Logistic("l2"), [round(score * ONE)], [label])[0]
     p = 1 / (1 + math.exp(-score))
-    assert a / ONE == pytest.approx(p - label, abs=2e-3)
-    assert b / ONE == pytest.approx(3.3 * p * (1 - p), abs=7e-3)
+    assert a / ONE == pytest.approx(np.clip(p - label, -0.5, 0.5), abs=2e-3)
+    assert b / ONE == pytest.approx(p * (1 - p), abs=2e-3)
 
 
 @given(scores=st.lists(st.floats(-5, 5), min_size=4, max_size=4), label=st.integers(0, 3))
 @settings(max_examples=100, deadline=None)
-def test_softmax_gradients_are_those_of_the_loss(scores, label):
+def test_softmax_gradients_are_those_of_the_loss_scaled_down_to_norm_one(scores, label):
     vector = gradients(Softmax(4, "l2"), [round(s * ONE) for s in scores], [label])[0].astype(float) / ONE
     p = np.exp(scores) / np.exp(scores).sum()
-    np.testing.assert_allclose(vector[:4], p - np.eye(4)[label], atol=1e-2)
-    np.testing.assert_allclose(vector[4:], 2 * p * (1 - p), atol=4e-2)
+    scale = min(1.0, 1 / (2 * (1 - p[label])))
+    np.testing.assert_allclose(vector[:4], scale * (p - np.eye(4)[label]), atol=1e-2)
+    np.testing.assert_allclose(vector[4:], scale * p * (1 - p), atol=2e-2)
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_at_even_scores_gradients_of_many_classes_are_scaled_as_is_stated(norm):
+    loss = Softmax(5, norm)
+    vector = gradients(loss, [0] * 5, [2])[0].astype(float) / ONE
+    np.testing.assert_allclose(vector[:5], loss.at_even_scores * (0.2 - np.eye(5)[2]), atol=1e-3)
+    np.testing.assert_allclose(vector[5:], loss.curvature * loss.at_even_scores * 0.16, atol=1e-3)
 
 
 @given(score=st.floats(0, 1), level=st.integers(0, 999), zoom=st.sampled_from([1, 4]))

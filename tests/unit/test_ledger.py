@@ -69,6 +69,14 @@ def test_what_does_not_fit_into_the_scopes_around_it_is_refused_before_anything_
     assert len(ledger.events) == 2
 
 
+def test_a_fit_that_would_cost_more_than_was_planned_is_refused_though_it_is_allowed():
+    ledger = Ledger(TERMS, Allowance.of(10), planned=Cost.pure(Fraction(1)))
+    ledger.charge(part(1))
+    with pytest.raises(BudgetError, match="planned"):
+        ledger.charge(part(1))
+    assert len(ledger.events) == 1
+
+
 def test_gaussian_noise_does_not_fit_a_pure_allowance():
     ledger = Ledger(TERMS, Allowance.of(5))
     with pytest.raises(BudgetError):

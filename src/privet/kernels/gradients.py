@@ -5,6 +5,10 @@ they depend on that record and on released values alone, whatever else is in the
 floating-point matrix products. From scores to gradients it goes by integer arithmetic and public tables. What is
 returned is ``a``, a gradient, and ``b``, a multiple of the loss's curvature, in steps of ``2^-GRADIENT_BITS``.
 
+Gradients of classes are cut off at half of what they could be: all records that the model gets wrong count alike. This
+halves every sensitivity. For two classes it is the gradient of another convex loss, linear on the wrong side, and the
+score that makes it least is on the same side of zero as that of the logistic loss: the same class is predicted.
+
 Rounding to nearest could push a vector out of the ball that its sensitivity is stated for, so everything is rounded
 towards zero, and the curvature, which is only there because there is room for it, is cut down to the room that is left.
 """
@@ -42,18 +46,18 @@ _WEIGHT_BITS = 30
 def logistic_table(norm: Norm) -> Gradients:
     """Return (a, b) for each class of two and each cell of scores: int32 of shape (2, cells, 2).
 
-    With ``p = 1 / (1 + exp(-score))`` the gradient is ``p - y`` and the curvature ``h = p (1 - p)``. In L2,
-    ``(p - y, 3.3 h)`` has norm at most one (the limit is 3.3302); in L1, ``(p - y, h)`` has ``1 - p^2`` or
-    ``1 - (1 - p)^2``. Both are enforced below whatever the constants.
+    With ``p = 1 / (1 + exp(-score))`` the gradient is ``p - y``, cut off at 1/2 either way, and the curvature
+    ``h = p (1 - p)``, which is at most 1/4. So ``(a, h)`` has L1 norm at most 3/4, and squared L2 norm at most 5/16.
+    Both are enforced below whatever the constants.
     """
-    weight = 3.3 if norm == "l2" else 1.0
+    bound = Logistic(norm).bound
     half = _TABLE_LIMIT << (SCORE_BITS - _TABLE_SHIFT)
     table = np.zeros((2, 2 * half, 2), np.int32)
     for cell in range(2 * half):
         p = 1 / (1 + math.exp(-(cell - half + 0.5) * 2.0 ** (_TABLE_SHIFT - SCORE_BITS)))
-        for label, a in ((0, int(p * ONE)), (1, -int((1 - p) * ONE))):
-            room = math.isqrt(ONE * ONE - a * a) if norm == "l2" else ONE - abs(a)
-            table[label, cell] = a, min(int(weight * p * (1 - p) * ONE), room)
+        for label, a in ((0, min(int(p * ONE), ONE // 2)), (1, -min(int((1 - p) * ONE), ONE // 2))):
+            room = math.isqrt(int(bound * ONE * ONE) - a * a) if norm == "l2" else int(bound * ONE) - abs(a)
+            table[label, cell] = a, min(int(p * (1 - p) * ONE), room)
     return table
 
 
@@ -70,7 +74,7 @@ def _look_up(score: IntArray, target: NDArray[np.int32], table: Gradients, out: 
 
 @dataclass(frozen=True)
 class Logistic:
-    """The logistic loss of two classes; one score, that of the second class.
+    """The logistic loss of two classes, its gradient cut off at 1/2; one score, that of the second class.
 
     Attributes
     ----------
@@ -79,26 +83,33 @@ class Logistic:
     bound : Fraction
         On the squared L2 norm, or on the L1 norm, of ``(a, b)`` in units.
     score_range : int
-        Of ``|sum of a on the left| + |sum of a on the right|``, which a record moves by at most one either way.
+        Of ``|sum of a on the left| + |sum of a on the right|``, which a record moves by at most 1/2 either way.
     curvature : float
         ``b`` is this many times the curvature.
+    at_even_scores : float
+        What gradients are multiplied with where all classes have the same score, for the cut.
 
     Notes
     -----
-    *Privacy.* Adding or removing a record adds or removes one vector ``(a, b)``, with ``a^2 + b^2 <= 4^q`` or
-    ``|a| + |b| <= 2^q``, q = `GRADIENT_BITS`.
+    *Privacy.* Adding or removing a record adds or removes one vector ``(a, b)``, with ``a^2 + b^2 <= 5/16 4^q`` or
+    ``|a| + |b| <= 3/4 2^q``, q = `GRADIENT_BITS`.
+
+    Where a share q < 1/2 of the records with one score is of the second class, the sum of their gradients is zero for
+    ``p = q / (2 (1 - q))``: on the same side of 1/2, and further out. Rounds stop well before that, so that scores are
+    taken for log-odds as they are; docs/learners/boosting.md has the measurements.
     """
 
     norm: Norm
     n_scores: ClassVar[int] = 1
     one: ClassVar[int] = ONE
-    bound: ClassVar[Fraction] = Fraction(1)
-    score_range: ClassVar[int] = 2
+    score_range: ClassVar[int] = 1
+    curvature: ClassVar[float] = 1.0
+    at_even_scores: ClassVar[float] = 1.0
 
     @property
-    def curvature(self) -> float:
-        """How many times the curvature ``b`` is."""
-        return 3.3 if self.norm == "l2" else 1.0
+    def bound(self) -> Fraction:
+        """On the squared L2 norm, or on the L1 norm, in units."""
+        return Fraction(5, 16) if self.norm == "l2" else Fraction(3, 4)
 
     def __call__(self, block: Block) -> Gradients:
         """Return (a, b) of each record, int32 of shape (n, 2)."""
@@ -145,29 +156,33 @@ def _softmax(
             weight[k] = weights[min((largest - score[row, k]) >> _TABLE_SHIFT, last)]
             total += weight[k]
         room = np.int64(bound)
+        missed = np.int64(ONE)  # the probability of all classes but the record's
         for k in range(n_classes):
-            p = (weight[k] << GRADIENT_BITS) // total  # the largest weight is not zero; the p add up to at most one
-            weight[k] = p
-            a = p - (ONE if target[row] == k else 0)
+            # the largest weight is not zero; the p add up to at most one
+            weight[k] = (weight[k] << GRADIENT_BITS) // total
+            if target[row] == k:
+                missed = ONE - weight[k]
+        limit = max(2 * missed, np.int64(ONE))  # what is missed by more than 1/2 counts as 1/2
+        for k in range(n_classes):
+            a = -(missed * ONE // limit) if target[row] == k else weight[k] * ONE // limit
             out[row, k] = a
             room -= a * a if squared else abs(a)
         for k in range(n_classes):
             p = weight[k]
-            h = (p * (ONE - p)) >> GRADIENT_BITS
+            b = ((p * (ONE - p)) >> GRADIENT_BITS) * ONE // limit
             if squared:
-                b = 2 * h
                 if b * b > room:
                     b = _root(room)
                 room -= b * b
             else:
-                b = min(h >> 1, max(room, 0))
+                b = min(b >> 1, max(room, 0))
                 room -= b
             out[row, n_classes + k] = b
 
 
 @dataclass(frozen=True)
 class Softmax:
-    """The multinomial loss of more than two classes; one score for each.
+    """The multinomial loss of more than two classes, its gradients scaled down to L1 norm 1; one score for each.
 
     Attributes
     ----------
@@ -179,25 +194,31 @@ class Softmax:
     Notes
     -----
     *Privacy.* With p the classes' probabilities, whose integers add up to at most one, and y the record's class,
-    ``sum of (p - y)^2 <= 2 (1 - p_y)^2 <= 2`` and ``sum of |p - y| <= 2``. The curvatures fit into what is left of 2
-    (squared L2; the limit for their factor is 2), or take half a unit more (L1). Sums over classes of
-    ``|left| + |right|`` move by at most two either way: range 4.
+    ``sum of |p - y| <= 2 m`` and ``sum of (p - y)^2 <= 2 m^2`` for ``m = 1 - p_y``. Where m is more than 1/2 all is
+    divided by 2 m: L1 norm at most 1, squared L2 norm at most 1/2. The curvatures, divided alike, get 1/8 more (squared
+    L2), or 1/4 (L1, at half weight), and are cut down to that. Sums over classes of ``|left| + |right|`` move by at
+    most one either way: range 2. All is rounded towards zero.
     """
 
     n_scores: int
     norm: Norm
     one: ClassVar[int] = ONE
-    score_range: ClassVar[int] = 4
+    score_range: ClassVar[int] = 2
 
     @property
     def bound(self) -> Fraction:
         """On the squared L2 norm, or on the L1 norm, in units."""
-        return Fraction(2) if self.norm == "l2" else Fraction(5, 2)
+        return Fraction(5, 8) if self.norm == "l2" else Fraction(5, 4)
 
     @property
     def curvature(self) -> float:
         """How many times the curvature ``b`` is."""
-        return 2.0 if self.norm == "l2" else 0.5
+        return 1.0 if self.norm == "l2" else 0.5
+
+    @property
+    def at_even_scores(self) -> float:
+        """What gradients are multiplied with where all classes have the same score: one over ``2 m``."""
+        return self.n_scores / max(2 * (self.n_scores - 1), 1)
 
     def __call__(self, block: Block) -> Gradients:
         """Return (a, b) of each record, int32 of shape (n, 2 n_scores), the gradients first."""
@@ -243,6 +264,7 @@ class Huber:
     n_scores: ClassVar[int] = 1
     one: ClassVar[int] = ONE
     score_range: ClassVar[int] = 2
+    at_even_scores: ClassVar[float] = 1.0
 
     @property
     def bound(self) -> Fraction:

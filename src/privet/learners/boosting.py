@@ -32,24 +32,26 @@ from privet.kernels.gradient_histogram import (
 from privet.kernels.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
 from privet.learning import Hints
 from privet.models.additive import Additive
+from privet.models.assembly import assemble
 from privet.parameters import check_whole
 from privet.planning.boosting import (
     Annealing,
     Rounds,
     count_of,
     leaf_values,
-    outline,
     start_scores,
 )
+from privet.planning.boosting_outline import outline
 from privet.randomness import PublicRng
 from privet.release import Release
 from privet.schema import Schema
 from privet.structure import Domains, QuantileSearch
 from privet.structure.additive_base import AdditiveBase, BaseTables, in_fixed_point, without_base
 from privet.structure.building import Split
-from privet.structure.gradient_growth import CellGrid, GradientGrowth, write_down
+from privet.structure.gradient_growth import CellGrid, GradientGrowth
+from privet.structure.histogram_base import HistogramBase
 from privet.tables import Table
-from privet.terms import Share, Terms
+from privet.terms import Allowance, Share, Terms
 
 Auto = Literal["auto"]
 
@@ -74,9 +76,9 @@ PURE = Recipe("l1", 1.0, 3.0)
 
 @dataclass(frozen=True)
 class Boosting:
-    """The learner: private quantiles, an additive base (delta > 0) or a common start, annealed rounds of small trees.
+    """The learner: bins, an additive base or a common start, annealed rounds of small trees.
 
-    ``n_trees`` and ``max_depth`` of None are decided by `privet.planning.boosting.outline`.
+    ``n_trees`` and ``max_depth`` of None are decided by `privet.planning.boosting_outline`, as all the rest is.
     """
 
     n_trees: int | None = None
@@ -107,9 +109,8 @@ class Boosting:
         if first.base is not None:
             events |= first.base.plan(encoding, terms, _times(share, base_part - start_part))
         n_trees, depth = self.n_trees or first.n_trees, self.max_depth or first.depth
-        rounds = (
-            Rounds(_times(share, left - base_part), n_trees, depth, recipe.patience, hints.n_rows) if grows else None
-        )
+        rest = _times(share, left - base_part)
+        rounds = Rounds(rest, n_trees, depth, recipe.patience, first.split_part, hints.n_rows) if grows else None
         adaptive = () if rounds is None else (Filter("annealed rounds", rounds.cap, ()),)
         facts = {"base": first.base, "rounds": rounds, "levels of bins": first.levels}
         return Plan(events, Sequential((*events.values(), *adaptive)), facts)
@@ -118,13 +119,16 @@ class Boosting:
         """Bins, base, then one small tree after the other."""
         recipe, rounds = _recipe_of(release), cast(Rounds | None, plan.facts["rounds"])
         loss, learning_rate = _loss(table.encoding, recipe.norm), self.learning_rate or recipe.learning_rate
-        # Bins: private quantiles; from here on a record is known by its cells.
-        search = QuantileSearch(cast(int, plan.facts["levels of bins"]))
-        even = CellGrid.even_cuts(table.encoding, EVEN_CELLS)
-        grid = CellGrid.of(table.encoding, search.run(table, release, plan.events) if search.levels else even)
+        # Bins: private quantiles or public cells; from here on a record is known by its cells.
+        if (levels := cast(int, plan.facts["levels of bins"])) > 0:
+            cuts = QuantileSearch(levels).run(table, release, plan.events)
+        else:
+            few = rounds is None  # a base alone needs no more than its groups
+            cuts = CellGrid.even_cuts(table.encoding, EVEN_CELLS) if few else CellGrid.public_cuts(table.encoding)
+        grid = CellGrid.of(table.encoding, cuts)
         table = table.derive(CELL_STATE, grid.cells)
-        # Base: a ridge regression on noisy counts of pairs, or a common start.
-        base = self._base(table, release, plan, grid, loss)
+        # Base: from noisy counts of classes or of pairs, or a common start.
+        base = self._base(table, release, rng, plan, grid, loss)
         table = table.derive(SCORE_STATE, BaseScores(base.start, base.tables, grid.cells.offsets, base.low, base.high))
         if rounds is None:
             return assemble(table.encoding, grid, base, [], [], [])
@@ -146,7 +150,9 @@ class Boosting:
                 noise.append(leaves.noise)
         return assemble(table.encoding, grid, base, trees, values, noise)
 
-    def _base(self, table: Table, release: Release, plan: Plan, grid: CellGrid, loss: Loss) -> BaseTables:
+    def _base(
+        self, table: Table, release: Release, rng: PublicRng, plan: Plan, grid: CellGrid, loss: Loss
+    ) -> BaseTables:
         start, base = without_base(table.encoding, grid, start_scores(None, loss), 1.0), plan.facts["base"]
         if "start" in plan.events:
             # the mean of a number may be anywhere in its range, so nothing is cut off yet
@@ -156,6 +162,8 @@ class Boosting:
             start = without_base(table.encoding, grid, start_scores(sums, whole), count_of(sums, whole))
         if base is None:
             return start
+        if isinstance(base, HistogramBase):
+            return base.run(table, release, plan.events, grid, start, rng)
         table = _with_gradients(table, start, grid, loss)
         return cast(AdditiveBase, base).run(table, release, plan.events, grid, start, loss)
 
@@ -163,30 +171,6 @@ class Boosting:
 def _with_gradients(table: Table, base: BaseTables, grid: CellGrid, loss: Loss) -> Table:
     scores = BaseScores(base.start, base.tables, grid.cells.offsets, base.low, base.high)
     return table.derive(SCORE_STATE, scores).derive(GRADIENT_STATE, loss)
-
-
-def assemble(
-    encoding: Encoding,
-    grid: CellGrid,
-    base: BaseTables,
-    trees: list[list[Split]],
-    values: list[NDArray[np.int64]],
-    noise: list[NDArray[np.float64]],
-) -> Additive:
-    """Put the model together: what was said of cells is said of codes."""
-    offsets, none = grid.cells.offsets, np.zeros((0, base.start.size))
-    cell = np.concatenate([begin + cells for begin, cells in zip(offsets, grid.cells.cell, strict=False)])
-    return Additive(
-        encoding,
-        base.start,
-        base.tables[cell],
-        base.low,
-        base.high,
-        write_down(grid.fine, trees) if trees else None,
-        np.concatenate(values) if trees else none.astype(np.int64),
-        np.concatenate(noise) if trees else none,
-        base.noise[cell],
-    )
 
 
 def _recipe(share: Share | None) -> Recipe:
@@ -264,8 +248,8 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     epsilon : float or None, default=1.0
         The privacy budget of a fit; None for the twin without privacy.
     delta : float, default=0.0
-        Zero for pure epsilon. Above zero an additive base is measured first, and everything is counted in zCDP, which
-        pays for many more rounds.
+        Zero for pure epsilon. Above zero everything is counted in zCDP, which pays for a base of pairs and for many
+        more rounds. Very small data with few features gets the pure guarantee, where that costs less noise.
     schema : Schema, optional
         What is public. Without it domains are read off the data, and nothing is guaranteed.
     n_trees : int or "auto", default="auto"
@@ -274,11 +258,12 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     max_depth : int or "auto", default="auto"
         Levels of splits of each tree: 3, or 2 for pure epsilon and where n^2 rho is below a million.
     n_rows_hint : int, optional
-        A public guess at the number of records, its order of magnitude is enough. With it very small data is treated
-        differently: the base alone where n^2 rho is below 8,000, or n epsilon below 300 for pure epsilon. Where nothing
-        is known, `privet.measurements.noisy_row_count` buys a guess. Never compared with the data.
+        A public guess at the number of records, its order of magnitude is enough. With it small data gets a base alone:
+        where n epsilon is below 500 for pure epsilon, or n^2 rho below 8,000 (many classes: 2,000 and 30,000). Where
+        nothing is known, `privet.measurements.noisy_row_count` buys a guess. Never compared with the data.
     random_state : int, RandomState, Generator or None
-        Seeds what is public: the orders of categories. Noise never depends on it.
+        Seeds what is public: the orders of categories, and which features are measured where there are too many for
+        all. Noise never depends on it.
     n_jobs : int, optional
         Number of threads; results do not depend on it.
 
@@ -293,14 +278,15 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
 
     Notes
     -----
-    *Privacy.* Neighbours as the schema says; sensitivities are for adding or removing a record. *Bins*: private
-    quantiles, one selection of range one for each feature and level. *Base*: counts of pairs of groups, of which a
-    record with d features changes (d + 1)(d + 2) / 2 by one, and d + 1 sums of the target. *Splits*: one selection a
-    level among all features' splits, whose scores ``|left| + |right|`` a record moves by at most its gradient's L1 norm
-    either way: range 2 (4 for many classes). *Leaves*: sums of gradients and curvatures, whose joint norm is bounded
-    for each record by integer arithmetic (`privet.kernels.gradients`). How much the next round gets depends on released
-    values; a filter (`privet.events.Filter`) holds the total. All else is post-processing. The running time depends on
-    the data.
+    *Privacy.* Neighbours as the schema says; sensitivities are for adding or removing a record. *Bins*: public, or
+    private quantiles, one selection of range one for each feature and level. *Base*: class histograms, of which a
+    record changes one count for each feature by one; or counts of pairs of groups, of which a record with d features
+    changes (d + 1)(d + 2) / 2 by one, and d + 1 sums of the target. *Splits*: one selection a level among all features'
+    splits, whose scores ``|left| + |right|`` a record moves by at most its gradient's L1 norm either way, and gradients
+    are cut off at 1/2: range 1 (2 for many classes). *Leaves*: sums of gradients and curvatures, whose joint norm is
+    bounded for each record by integer arithmetic (`privet.kernels.gradients`). How much the next round gets depends on
+    released values; a filter (`privet.events.Filter`) holds the total. All else is post-processing. The running time
+    depends on the data.
 
     Examples
     --------
@@ -315,6 +301,19 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     >>> model.predict([[0.05], [0.95]])
     array(['low', 'high'], dtype='<U4')
     """
+
+    def _allowance(self, terms: Terms, hints: Hints) -> Allowance | None:
+        """Stay with pure epsilon where class histograms are all there is and Laplace noise disturbs them less."""
+        asked = super()._allowance(terms, hints)
+        if asked is None or asked.rho is None or self.schema is None:
+            return asked
+        encoding, pure = self.schema.encoding(FINE_BINS), Allowance.of(self.epsilon)
+        of_asked, of_pure = (outline(encoding, each.whole, hints.n_rows, terms.steps) for each in (asked, pure))
+        if of_asked.n_trees or of_pure.n_trees or not isinstance(of_asked.base, HistogramBase):
+            return asked
+        for_pure = of_pure.base if isinstance(of_pure.base, HistogramBase) else of_asked.base
+        noise = for_pure.noise_for_each_feature(encoding, terms, pure.whole)
+        return pure if noise <= of_asked.base.noise_for_each_feature(encoding, terms, asked.whole) else asked
 
     def noise_interval(self, X: Any, coverage: float = 0.9) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return between which probabilities each prediction would lie if only the noise were drawn again.

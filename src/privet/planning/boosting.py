@@ -10,78 +10,18 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.encoding import Encoding
 from privet.events import Cost, Event
 from privet.kernels.gradients import ONE, Huber, Loss
-from privet.structure.additive_base import AdditiveBase, deviation
+from privet.structure.additive_base import deviation
 from privet.terms import Share, Terms
 
 IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-SPLIT_PART = Fraction(1, 2)  # of a round's budget; the rest is for the leaves
 LARGEST_VALUE = 2.0  # of a leaf
 NOISE_MARGIN = 1.5  # sums count as signal beyond so many times the variance that noise alone would give them
 RECORDS_PER_DEVIATION = 20  # the noise of a leaf's sum is, to begin with, no more than one record in so many
-LEVELS = 4  # sixteen cells of a numeric feature
-TINY_SIGNAL, SMALL_SIGNAL, LARGE_SIGNAL = 500, 8e3, 1e6  # of n^2 rho
-SMALL_PURE_SIGNAL = 300  # of n epsilon
 SEES = "the records of each node; nodes of one level are disjoint"
-
-
-@dataclass(frozen=True)
-class Outline:
-    """What is decided from public facts alone.
-
-    Attributes
-    ----------
-    bins_part, base_part : Fraction
-        Of the budget; what is left is for the rounds. Without a base, its part is for a start that all records share.
-    levels : int
-        How many times the cells of a numeric feature are halved.
-        Zero for cells of equal width, which are public.
-    base : AdditiveBase or None
-        The base.
-    n_trees, depth : int
-        The most rounds, and the levels of their trees.
-    """
-
-    bins_part: Fraction
-    base_part: Fraction
-    levels: int
-    base: AdditiveBase | None
-    n_trees: int
-    depth: int
-
-
-def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: int) -> Outline:
-    """Return how to begin, from public facts: the kind of guarantee, the features, a guess at the number of records.
-
-    What counts is how many times its own noise a sum over all records is: ``n epsilon``, or squared ``n^2 rho``. Where
-    that is small rounds would only add noise, so all is spent on the base: on the target's sums alone for pure epsilon,
-    with a public guess in place of the pairs. For zCDP the base's part falls as the signal rises; where it is large,
-    finer groups and deeper trees pay off. Without a guess at n a middling signal is assumed.
-    """
-    if share is not None and share.epsilon is not None:
-        signal = None if n_rows is None else float(n_rows * share.epsilon) / steps
-        if signal is not None and signal < SMALL_PURE_SIGNAL and encoding.n_classes:
-            return Outline(Fraction(0), Fraction(1), 0, AdditiveBase(4, Fraction(0), 1.0, n_rows), 0, 0)
-        return Outline(Fraction(1, 10), Fraction(1, 50), LEVELS, None, 16, 2)
-    if share is None or n_rows is None:
-        base = AdditiveBase(8 if share is None else 4)
-        return Outline(Fraction(1, 10), Fraction(3, 10), LEVELS, base if base.fits(encoding) else None, 60, 3)
-    assert share.rho is not None
-    signal = n_rows**2 * float(share.rho) / steps**2
-    depth = 3 if signal > LARGE_SIGNAL else 2
-    base = AdditiveBase(8 if signal > LARGE_SIGNAL and AdditiveBase(8).fits(encoding) else 4)
-    if not base.fits(encoding):
-        return Outline(Fraction(1, 10), Fraction(1, 20), LEVELS, None, 60, depth)
-    if signal < TINY_SIGNAL:
-        return Outline(Fraction(0), Fraction(1), 0, AdditiveBase(4, Fraction(3, 10), 0.5), 0, 0)
-    weight = Fraction(round(100 * min(max(math.log(signal / SMALL_SIGNAL) / math.log(5), 0.0), 1.0)), 100)
-    base = AdditiveBase(base.groups, Fraction(3, 10) + weight / 5, float(1 + weight) / 2)
-    base_part = Fraction(9, 10) - weight * Fraction(3, 5)
-    return Outline(Fraction(1, 10), base_part, LEVELS if weight else 2, base, 60 if weight else 0, depth)
 
 
 @dataclass(frozen=True)
@@ -98,6 +38,8 @@ class Rounds:
         Levels of splits of each tree.
     patience : float
         Where the leaves' sums are less than so many times their noise, the next rounds get twice as much.
+    split_part : Fraction
+        Of each round's budget; the rest is for the leaves.
     n_rows : int, optional
         A public guess at the number of records.
     """
@@ -106,6 +48,7 @@ class Rounds:
     n_trees: int
     depth: int
     patience: float
+    split_part: Fraction
     n_rows: int | None = None
 
     def at_first(self, loss: Loss, terms: Terms, n_rows: float) -> int:
@@ -116,7 +59,7 @@ class Rounds:
         """
         if self.share is None:
             return self.n_trees
-        part, bound, n = 1 - SPLIT_PART, float(loss.bound), n_rows / (RECORDS_PER_DEVIATION * terms.steps)
+        part, bound, n = 1 - self.split_part, float(loss.bound), n_rows / (RECORDS_PER_DEVIATION * terms.steps)
         if self.share.epsilon is not None:
             most = n * float(self.share.epsilon * part) / (math.sqrt(2) * bound)
         else:
@@ -176,9 +119,8 @@ class Annealing:
     def _events(self, part: Fraction) -> Round:
         rounds, loss, name = self._rounds, self._loss, f"round {self._number}: "
         share = None if rounds.share is None else rounds.share * part
-        for_splits, for_leaves = (
-            None if share is None else share * p for p in (SPLIT_PART / max(rounds.depth, 1), 1 - SPLIT_PART)
-        )
+        of_level, of_leaves = rounds.split_part / max(rounds.depth, 1), 1 - rounds.split_part
+        for_splits, for_leaves = (None if share is None else share * part for part in (of_level, of_leaves))
         splits = tuple(
             self._terms.choice(
                 f"{name}splits of level {level + 1}", for_splits, score_range=loss.score_range * ONE, sees=SEES
@@ -249,7 +191,7 @@ def count_of(sums: IntArray, loss: Loss) -> float:
     k = loss.n_scores
     even = 0.5 if k == 1 else 1 / k
     curvature = float(sums[0, k:].mean()) / (ONE * loss.curvature)
-    each = 1.0 if isinstance(loss, Huber) else max(even * (1 - even), 1e-9)
+    each = 1.0 if isinstance(loss, Huber) else max(even * (1 - even) * loss.at_even_scores, 1e-9)
     return max(curvature / each, 1.0)
 
 
@@ -270,6 +212,6 @@ def start_scores(sums: IntArray | None, loss: Loss) -> Floats:
     means = sums[0, :k] / ONE / count_of(sums, loss)
     if isinstance(loss, Huber):
         return np.clip(0.5 - means / loss.zoom, 0.0, 1.0)
-    chances = np.clip(even - means, 0.02, 0.98)
+    chances = np.clip(even - means / loss.at_even_scores, 0.02, 0.98)
     odds: Floats = np.log(chances / (1 - chances)) if k == 1 else np.log(chances) - np.log(chances).mean()
     return odds

@@ -108,7 +108,8 @@ class AdditiveBase:
     ) -> BaseTables:
         """Release pairs and sums, and solve; for a range, for what is added to `start`, where gradients were taken."""
         encoding, target = table.encoding, _kind(table.encoding)
-        group, n_groups, rows, columns = _groups(grid, self.groups)
+        group, feature_of = groups_of(grid, self.groups)
+        n_groups, (rows, columns) = feature_of.size, _pairs(feature_of)
         offsets = grid.cells.offsets
         if self.pairs_part:
             pairs = table.aggregate(PairCounts(offsets, group, n_groups))[rows, columns]
@@ -179,8 +180,8 @@ def _limits(target: Targets) -> tuple[int, int]:
     )
 
 
-def _groups(grid: CellGrid, most: int) -> tuple[IntArray, int, IntArray, IntArray]:
-    """Return the group of each cell, their number, and the pairs of groups that can occur together."""
+def groups_of(grid: CellGrid, most: int) -> tuple[IntArray, IntArray]:
+    """Return the group of each cell, and the feature of each group; at most so many groups of a numeric feature."""
     group, feature_of = list[IntArray](), list[int]()
     for feature, n_cells in enumerate(grid.domains.n_codes.tolist()):
         cells = np.arange(n_cells)
@@ -190,11 +191,15 @@ def _groups(grid: CellGrid, most: int) -> tuple[IntArray, int, IntArray, IntArra
             cells = np.where(cells < present, cells * n_groups // present, n_groups)  # the missing cell is the last
         group.append(len(feature_of) + cells)
         feature_of += [feature] * (int(cells.max()) + 1)
-    n_groups = len(feature_of)
-    of = np.array([*feature_of, grid.domains.n_features])
-    rows, columns = np.triu_indices(n_groups + 1)
+    return np.concatenate(group), np.array(feature_of, dtype=np.int64)
+
+
+def _pairs(feature_of: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the pairs of groups that can occur together, the last group being the one that holds every record."""
+    of = np.append(feature_of, -1)
+    rows, columns = np.triu_indices(of.size)
     together = (rows == columns) | (of[rows] != of[columns])
-    return np.concatenate(group), n_groups, rows[together], columns[together]
+    return rows[together], columns[together]
 
 
 def _even_pairs(grid: CellGrid, group: IntArray, n_groups: int) -> Floats:

@@ -73,6 +73,20 @@ class CellGrid:
             cuts[feature] = sorted({n_codes * k // n_cells - 1 for k in range(1, n_cells)} - {-1})
         return cuts
 
+    @staticmethod
+    def public_cuts(encoding: Encoding) -> dict[int, list[int]]:
+        """Return cuts of every ordered feature that are public and yet see long tails.
+
+        Into 32 cells of equal width, and at half, a quarter and so on of the first and of the last of them.
+        """
+        domains, cuts = Domains.of(encoding), dict[int, list[int]]()
+        for feature in np.flatnonzero(domains.ordered).tolist():
+            n_codes = int(domains.n_cells[feature])
+            tails = [n_codes >> k for k in range(6, 63) if n_codes >> k]
+            ends = {n_codes * k // 32 for k in range(1, 32)} | set(tails) | {n_codes - tail for tail in tails}
+            cuts[feature] = sorted(end - 1 for end in ends if 0 < end < n_codes)
+        return cuts
+
     def candidates(self, rng: PublicRng) -> Candidates:
         """List the splits of one tree: every cut, and the prefixes of one random, public order of the categories."""
         walks: list[Walk] = []

@@ -1,0 +1,36 @@
+"""How what boosting released becomes an additive model."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.encoding import Encoding
+from privet.models.additive import Additive
+from privet.structure.additive_base import BaseTables
+from privet.structure.building import Split
+from privet.structure.gradient_growth import CellGrid, write_down
+
+
+def assemble(
+    encoding: Encoding,
+    grid: CellGrid,
+    base: BaseTables,
+    trees: list[list[Split]],
+    values: list[NDArray[np.int64]],
+    noise: list[NDArray[np.float64]],
+) -> Additive:
+    """Put the model together: what was said of cells is said of codes."""
+    offsets, none = grid.cells.offsets, np.zeros((0, base.start.size))
+    cell = np.concatenate([begin + cells for begin, cells in zip(offsets, grid.cells.cell, strict=False)])
+    return Additive(
+        encoding,
+        base.start,
+        base.tables[cell],
+        base.low,
+        base.high,
+        write_down(grid.fine, trees) if trees else None,
+        np.concatenate(values) if trees else none.astype(np.int64),
+        np.concatenate(noise) if trees else none,
+        base.noise[cell],
+    )
