@@ -65,11 +65,13 @@ def real_models() -> list[dict[str, Any]]:
     X = [
         [rng.uniform(0, 100), rng.uniform(1, 1e5), rng.choice(["red", "green"]), rng.random() < 0.5] for _ in range(300)
     ]
-    y = [rng.choice(["no", "maybe", "yes"]) for _ in X]
+    labels = [rng.choice(["no", "maybe", "yes"]) for _ in X]
+    numbers = Schema(SCHEMA.features, Numeric(0, 200))
     settings_of = {"n_trees": 3, "max_depth": 3, "bins": 4}
     contents = []
-    for name, delta in itertools.product(privet.ESTIMATORS, (0.0, 1e-6)):
-        estimator = getattr(privet, name)(epsilon=1.0, delta=delta, schema=SCHEMA, random_state=1)
+    for name, delta in itertools.product([*privet.ESTIMATORS, *privet.REGRESSORS], (0.0, 1e-6)):
+        schema, y = (numbers, [row[0] for row in X]) if name in privet.REGRESSORS else (SCHEMA, labels)
+        estimator = getattr(privet, name)(epsilon=1.0, delta=delta, schema=schema, random_state=1)
         known = estimator.get_params(deep=False)
         estimator.set_params(**{key: value for key, value in settings_of.items() if key in known})
         with seeded_noise(3), tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
@@ -213,10 +215,12 @@ def try_model(path: Path, watch: AbstractContextManager[None] = nullcontext()) -
     except ModelFileError as error:
         return _refused(error)
     try:
-        shares = estimator.predict_proba(ROWS)
+        if type(estimator).__name__ in privet.REGRESSORS:
+            assert estimator.predict(ROWS).shape == (len(ROWS),)
+        else:
+            assert estimator.predict_proba(ROWS).shape == (len(ROWS), len(estimator.classes_))
     except privet.errors.ParameterError:  # a model of one batch answers for no other
         return "loaded"
-    assert shares.shape == (len(ROWS), len(estimator.classes_))
     return "loaded"
 
 

@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import privet
 from privet.certificates import certificate
+from privet.domains import Numeric
 from privet.errors import ModelFileError, PrivetError
 from privet.ledger_text import ledger_from_dict
+from privet.models.additive import Additive
 from privet.models.files import digest, model_from_dict, model_to_dict, parse_json
-from privet.schema import Numeric, Schema
+from privet.schema import Schema
 from privet.terms import Terms
 
 if TYPE_CHECKING:
@@ -130,6 +132,7 @@ def _estimator(content: Mapping[str, Any]) -> Any:
     estimator = getattr(importlib.import_module(known[name]), name)()
     estimator.set_params(**_checked_parameters(content["parameters"], estimator))
     schema = Schema.from_dict(content["schema"])
+    estimator._check_target(schema)
     bins = estimator._learner().bins
     cells = sum(domain.bins or bins for domain in schema.features.values() if isinstance(domain, Numeric))
     if cells > _MOST_CELLS:
@@ -138,6 +141,8 @@ def _estimator(content: Mapping[str, Any]) -> Any:
     estimator.model_ = model_from_dict(content["model"])
     if estimator.model_.encoding != schema.encoding(bins):
         raise ModelFileError("the model's encoding does not follow from its schema; save the model again")
+    if isinstance(schema.target, Numeric) and not isinstance(estimator.model_, Additive):
+        raise ModelFileError("the model is of classes, its schema's target is a number; save the model again")
     estimator.privacy_ = _checked_ledger(content["privacy"], schema)
     library = content["library"]
     if not isinstance(library, str) or not _LIBRARY.fullmatch(library):

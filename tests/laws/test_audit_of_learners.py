@@ -1,18 +1,21 @@
 """The auditor on every learner of the house: not refuted, and tight enough that silent over-noising would show."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 import privet
 from privet.audit import audit, canaries
 from privet.audit.exact import exact_audit
-from privet.audit.ledger_audit import ledger_audit
+from privet.audit.ledger_audit import _adds_up, ledger_audit
 from privet.audit.neighbours import NEIGHBOUR_PAIRS
 from privet.audit.projections import FeaturesUsed, LeafLabel, LeafLabels, RootFeature, RootIsLeaf, RootSplit
 from privet.audit.whole import tiny_subject
 from privet.base import PrivateClassifier
 from privet.encoding import Encoding
 from privet.errors import AuditError
+from privet.events import Cost
 from privet.learners.random_decision_forest import RandomDecisionForestClassifier
 from tests.laws import planted
 from tests.laws.planted import TINY
@@ -23,7 +26,7 @@ pytestmark = pytest.mark.law
 
 @every_learner
 def test_the_exact_loss_is_within_the_claim_and_above_its_floor(learner):
-    small = tiny_subject(learner.make(schema=TINY), n_trees=learner.audited_trees, max_depth=learner.audited_depth)
+    small = tiny_subject(learner.make(), n_trees=learner.audited_trees, max_depth=learner.audited_depth)
     result = exact_audit(small, learner.audited_records)
     assert not result.refuted, f"{result.loss} > {result.claimed} at {result.witness}"
     assert result.loss >= learner.floor * result.claimed, (
@@ -73,6 +76,15 @@ class PlantedClassifier(PrivateClassifier):
 
     def _learner(self):
         return self.learner
+
+
+def test_a_ledger_spends_what_was_planned_in_the_measure_of_the_claim_and_no_more_in_the_other():
+    planned = Cost(Fraction(1), Fraction(1, 8))
+    assert _adds_up(Cost(Fraction(1), Fraction(1, 9)), planned, pure=True)
+    assert not _adds_up(Cost(Fraction(1), Fraction(1, 7)), planned, pure=True)
+    assert not _adds_up(Cost(Fraction(9, 10), Fraction(1, 8)), planned, pure=True)
+    assert not _adds_up(Cost(Fraction(1), Fraction(1, 9)), planned, pure=False)
+    assert _adds_up(Cost(None, Fraction(1, 8)), Cost(None, Fraction(1, 8)), pure=False)
 
 
 def test_an_audit_refutes_a_planted_bug_and_names_a_witness():

@@ -39,6 +39,14 @@ def test_views_of_a_tree_read_its_arrays(tree: Any) -> None:
     assert views.Attribute("classes_")(tree) == (0, 1)
 
 
+def test_numbers_are_put_into_a_few_equal_steps(tree: Any) -> None:
+    steps = views.Steps(views.Predictions(((0, 0), (1, 0))), 0.0, 2.0)
+    assert steps(tree) == (0, 2)
+    assert views.Steps(views.Value(), -1.0, 1.0, 8)([-9.0, -0.9, 0.0, 1.0, 9.0]) == (0, 0, 4, 7, 7)
+    assert steps.supports(tree)
+    assert not views.Steps(views.Value(), 0.0, 1.0).supports("text")
+
+
 def test_views_of_a_leaf_say_so() -> None:
     leaf = DecisionTreeClassifier().fit(X, np.zeros(4, dtype=int))
     assert views.RootIsLeaf()(leaf) == (True,)

@@ -83,8 +83,8 @@ def test_every_command_is_described_in_the_docs():
 
 
 def test_learners_are_those_of_the_library(folder):
-    assert learners.default_learner() == "PrivaTreeClassifier"
-    assert set(learners.learner_names()) == set(privet.ESTIMATORS)
+    assert learners.learner_names(privet.Categorical(["no", "yes"]))[0] == "PrivaTreeClassifier"
+    assert set(learners.learner_names()) == {*privet.ESTIMATORS, *privet.REGRESSORS}
     for name in privet.ESTIMATORS:
         assert type(learners.make_estimator(name.removesuffix("Classifier").lower(), [])).__name__ == name
     code, _, message = run("plan", "-s", "schema.yaml", "--learner", "oak")

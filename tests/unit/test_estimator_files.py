@@ -49,7 +49,7 @@ def test_the_published_format_is_a_valid_json_schema():
     jsonschema.Draft202012Validator.check_schema(FORMAT)
 
 
-@pytest.mark.parametrize("name", sorted(privet.ESTIMATORS))
+@pytest.mark.parametrize("name", sorted(privet.ESTIMATORS | privet.REGRESSORS))
 def test_every_learners_file_follows_the_published_format(contents, name):
     jsonschema.Draft202012Validator(FORMAT).validate(contents[name])
 
@@ -173,6 +173,22 @@ def test_a_file_cannot_contradict_itself(content, tmp_path, place, lie, message)
         target = target[key]
     target[place[-1]] = lie
     assert message in refusal(sealed(content), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("BoostingClassifier", "BoostingRegressor"), ("BoostingRegressor", "BoostingClassifier")]
+)
+def test_a_model_of_classes_cannot_pass_for_one_of_numbers_nor_the_other_way(contents, tmp_path, name, other):
+    content = json.loads(json.dumps(contents[name]))
+    content["estimator"] = other
+    assert "the schema's target is" in refusal(sealed(content), tmp_path)
+
+
+def test_a_forest_cannot_pass_for_a_model_of_numbers(contents, tmp_path):
+    content = json.loads(json.dumps(contents["BoostingRegressor"]))
+    forest = json.loads(json.dumps(contents["RandomDecisionForestClassifier"]["model"]))
+    content["model"] = {**forest, "encoding": content["model"]["encoding"]}
+    refusal(sealed(content), tmp_path)
 
 
 def test_an_array_that_would_fill_the_memory_is_refused_before_it_is_made(content, tmp_path):

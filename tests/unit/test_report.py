@@ -2,11 +2,13 @@
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import privet
 from privet import Categorical, Numeric, RandomDecisionForestClassifier, Schema
@@ -174,6 +176,99 @@ def test_accuracy_on_private_records_or_of_another_model_is_refused(model):
         render(model, evaluation=measure(model, X, y, data="x", public=False))
     with pytest.raises(ParameterError, match="of another model"):
         render(model, evaluation=measure(fitted(), X, y, data="x", public=True))
+
+
+NUMBERS = Schema(SCHEMA.features, target=Numeric(0, 300))
+
+
+@pytest.fixture(scope="module")
+def regressor():
+    X, y = records()
+    numbers = 2 * X[:, 0].astype(float) + 50 * (y == "yes")
+    return privet.BoostingRegressor(4.0, 1e-6, NUMBERS, random_state=0).fit(X, numbers), numbers
+
+
+def test_measures_of_numbers_are_what_they_say(regressor):
+    model, numbers = regressor
+    X, _ = records()
+    truth = np.append(numbers, [np.nan, 1e4])  # without an answer, and beyond the range
+    evaluation = measure(model, np.vstack([X, X[:2]]), truth, data="x", public=True)
+    errors = np.append(numbers, 1e4) - np.delete(model.predict(np.vstack([X, X[:2]])), len(X))
+    known = np.append(numbers, 1e4)
+    assert evaluation.rmse == pytest.approx(np.sqrt((errors**2).mean()), abs=0.1)
+    assert evaluation.mae == pytest.approx(np.abs(errors).mean(), abs=0.1)
+    assert evaluation.constant_rmse == pytest.approx(known.std(), abs=0.1)
+    assert evaluation.constant_mae == pytest.approx(np.abs(known - np.median(known)).mean(), abs=0.1)
+    assert evaluation.r_squared == pytest.approx(1 - (errors**2).mean() / known.var(), abs=1e-3)
+    assert sum(evaluation.residual_shares) == pytest.approx(1, abs=0.01)
+
+
+def test_pictures_of_numbers_are_of_public_records_and_of_groups_of_many(regressor):
+    model, numbers = regressor
+    X, _ = records()
+    assert measure(model, X, numbers, data="x", public=False).groups == ()
+    assert measure(model, X, numbers, data="x", public=False).residual_shares == ()
+    assert measure(model, X[:15], numbers[:15], data="x", public=True).groups == ()
+    groups = measure(model, X, numbers, data="x", public=True).groups
+    assert 2 <= len(groups) <= 10
+    assert [group.predicted for group in groups] == sorted(group.predicted for group in groups)
+    assert all(group.low <= group.middle <= group.high for group in groups)
+
+
+def test_a_page_about_numbers_has_everything_and_says_what_good_means(regressor):
+    model, numbers = regressor
+    X, _ = records()
+    evaluation = measure(model, X, numbers, data="held_out.csv", public=True)
+    assert evaluation_from_dict(json.loads(json.dumps(evaluation.to_dict()))) == evaluation
+    page = read(render(model, evaluation=evaluation))
+    text = "".join(page.text)
+    assert [key for key in page.ids if key in SECTIONS] == SECTIONS
+    for said in ("root mean squared error", "Predicted against true", "Residuals", "within a tolerance", "0 to 300"):
+        assert said in text
+    assert "accuracy of a" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("rmse", "1"),
+        ("r_squared", float("nan")),
+        ("residual_shares", [0.5]),
+        ("groups", [{"predicted": 1}]),
+        ("groups", [{"predicted": 1, "low": 1, "middle": None, "high": 1}]),
+        ("public", 1),
+        ("data", None),
+    ],
+)
+def test_an_evaluation_of_numbers_that_was_changed_is_refused(regressor, name, value):
+    model, numbers = regressor
+    content = measure(model, records()[0], numbers, data="x", public=True).to_dict()
+    with pytest.raises(ParameterError, match="make"):
+        evaluation_from_dict({**json.loads(json.dumps(content)), name: value})
+
+
+def test_an_additive_model_shows_every_acting_feature_with_numbers_beside_the_picture(regressor):
+    model, _ = regressor
+    page = read(render(model))
+    text = "".join(page.text)
+    whole = model.model_.shapes()
+    for drawn in whole.acting:
+        assert f"{drawn.column.name}: {drawn.importance:.0%} of all importance" in text
+        assert f"{drawn.column.name}: what each value adds" in text
+        assert all(label in text for label in drawn.labels)
+    assert f"{whole.from_trees:.0%} of it comes from trees" in text
+    assert "combinations of features" in text
+    assert "in its own units" in text
+
+
+def test_a_model_that_learned_nothing_says_so(regressor):
+    idle = clone(regressor[0]).fit(*(part[:0] for part in (records()[0], regressor[1])))
+    model = idle.model_
+    no_leaves = model.values[:0]
+    idle.model_ = replace(
+        model, tables=np.zeros_like(model.tables), trees=None, values=no_leaves, noise=no_leaves.astype(np.float64)
+    )
+    assert "says the same of every record" in "".join(read(render(idle)).text)
 
 
 def test_measures_are_what_they_say(model):

@@ -5,8 +5,11 @@ from itertools import pairwise
 import pytest
 
 from privet.datasets import load_adult
+from privet.learners.boosting import BoostingRegressor
 from privet.learners.privatree import PrivaTreeClassifier
 from privet.report import write_report
+from privet.report.evaluation import measure
+from privet.schema import Schema
 from tests.browser import CHROMIUM, browser
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium; .ci/run installs Debian's package chromium")
@@ -46,13 +49,29 @@ CONTRASTS = """
 """
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    """A page about a tree on Adult, open in Chromium."""
+def tree_on_adult():
     adult = load_adult()
-    model = PrivaTreeClassifier(epsilon=1.0, schema=adult.schema, random_state=0).fit(*adult.train)
+    return PrivaTreeClassifier(epsilon=1.0, schema=adult.schema, random_state=0).fit(*adult.train), None
+
+
+def numbers_on_adult():
+    """A regressor of the hours worked, with an evaluation: shapes with bands and categories, and pictures of errors."""
+    adult = load_adult()
+    features = {name: domain for name, domain in adult.schema.features.items() if name != "hours_per_week"}
+    schema = Schema(features, target=adult.schema.features["hours_per_week"])
+    X, test = adult.train[0], adult.test[0]
+    model = BoostingRegressor(1.0, 1e-6, schema, n_rows_hint=30_000, random_state=0)
+    model.fit(X.drop(columns="hours_per_week"), X["hours_per_week"])
+    kept = test.drop(columns="hours_per_week")
+    return model, measure(model, kept, test["hours_per_week"], data="test.csv", public=True)
+
+
+@pytest.fixture(scope="module", params=[tree_on_adult, numbers_on_adult])
+def page(request, tmp_path_factory):
+    """A page about a model on Adult, open in Chromium."""
+    model, evaluation = request.param()
     path = tmp_path_factory.mktemp("report") / "model.html"
-    write_report(model, path)
+    write_report(model, path, evaluation=evaluation)
     with browser() as opened:
         opened.open(path)
         yield opened

@@ -7,9 +7,10 @@ from math import nan
 from typing import Any
 
 from privet.audit.neighbours import NeighbourPair, Record, data_set
-from privet.audit.projections import Predictions
+from privet.audit.projections import Predictions, Projection, Steps
+from privet.domains import Categorical, Numeric
 from privet.errors import AuditError
-from privet.schema import Categorical, Numeric, Schema
+from privet.schema import Schema
 
 Feature = Numeric | Categorical
 
@@ -65,7 +66,9 @@ def canaries(schema: Schema, n: int = 6) -> list[NeighbourPair]:
     unknown = tuple(_unknown(feature) for feature in features)
     stories.append(("canary-unknown", "values outside of the schema are a special case", pure, (unknown, other)))
 
-    points = Predictions(tuple(dict.fromkeys((plain[0], low, high))))
+    points: Projection = Predictions(tuple(dict.fromkeys((plain[0], low, high))))
+    if isinstance(schema.target, Numeric):
+        points = Steps(points, schema.target.low, schema.target.high)
     build = {"add_remove": _added, "replace": _replaced, "label": _relabelled}[schema.neighbours]
     pairs = []
     for name, flaw, before, canary in stories:

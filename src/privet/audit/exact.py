@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from privet.audit.enumeration import DataSet, Noise, Path, Record, Seen, Subject
+from privet.encoding import ClassTarget
 from privet.errors import AuditError
 from privet.events import Mechanism
 
@@ -237,11 +238,15 @@ def _by_outcome(paths: list[Path]) -> Law:
 
 
 def _cells(subject: Subject) -> list[Record]:
+    """Return all records of the schema; a number to be predicted is at either end of its range, where it moves most."""
     encoding = subject.schema.encoding(subject.learner.bins)
-    sizes = [*encoding.n_codes.tolist(), encoding.n_classes]
-    if math.prod(sizes) > 64:
-        raise AuditError(f"the schema has {math.prod(sizes)} cells; an exact audit needs at most 64, see tiny_schema()")
-    return list(product(*(range(size) for size in sizes)))
+    target = encoding.target
+    ends = range(encoding.n_classes) if isinstance(target, ClassTarget) else (0, target.levels - 1)
+    values = [*(range(size) for size in encoding.n_codes.tolist()), ends]
+    size = math.prod(map(len, values))
+    if size > 64:
+        raise AuditError(f"the schema has {size} cells; an exact audit needs at most 64, see tiny_schema()")
+    return list(product(*values))
 
 
 def _data_sets(cells: list[Record], max_records: int) -> Iterator[DataSet]:

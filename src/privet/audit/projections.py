@@ -247,6 +247,23 @@ class Predictions(Projection):
 
 
 @dataclass(frozen=True)
+class Steps(Projection):
+    """In which of a few equal steps of a range each of some released numbers lies; few trainings can count these."""
+
+    of: Callable[[Any], Outcome]
+    low: float
+    high: float
+    steps: int = 4
+
+    def __call__(self, model: Any) -> Outcome:
+        shares = (np.ravel(np.asarray(self.of(model), dtype=np.float64)) - self.low) / (self.high - self.low)
+        return tuple(np.clip(np.floor(shares * self.steps), 0, self.steps - 1).astype(int).tolist())
+
+    def supports(self, model: Any) -> bool:
+        return _is_number(self.of, model)
+
+
+@dataclass(frozen=True)
 class TreeLabels(Projection):
     """What each tree of a forest answers at one point."""
 

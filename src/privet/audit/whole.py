@@ -19,10 +19,11 @@ from privet.audit.neighbours import NEIGHBOUR_PAIRS, NeighbourPair
 from privet.audit.projections import Predictions
 from privet.audit.report import AuditReport, Claim, Finding, Relation
 from privet.audit.statistical import statistical_audit
-from privet.base import PrivateClassifier
+from privet.base import PrivateEstimator
+from privet.domains import Categorical, Domain, Numeric
 from privet.errors import AuditError, PrivetError, UnsoundWarning
 from privet.parameters import check_choice
-from privet.schema import Categorical, Schema
+from privet.schema import Schema
 from privet.terms import Allowance
 
 Level = Literal["quick", "thorough"]
@@ -96,7 +97,7 @@ def audit(
     (False, 1.0)
     """
     effort = EFFORTS[check_choice("level", level, tuple(EFFORTS))]
-    if isinstance(estimator, PrivateClassifier):
+    if isinstance(estimator, PrivateEstimator):
         return _audit_of_ours(estimator, effort, pairs, n_jobs, verbose)
     claim = Claim.stated(epsilon, delta, relation)
     chosen = named_pairs(claim.relation) if pairs is None else list(pairs)
@@ -114,7 +115,7 @@ def audit(
 
 
 def _audit_of_ours(
-    estimator: PrivateClassifier,
+    estimator: PrivateEstimator,
     effort: Effort,
     pairs: Sequence[NeighbourPair] | None,
     n_jobs: int | None,
@@ -133,7 +134,8 @@ def _audit_of_ours(
         upper = exact.loss if exact.measure == "epsilon" else None
     own = list(pairs) if pairs is not None else _canaries(estimator.schema, notes)
     findings += ledger_audit(estimator, own[: effort.replays])
-    trained = own if pairs is not None else [*own, *named_pairs(claim.relation)][: effort.pairs]
+    named = [] if isinstance(estimator.schema.target, Numeric) else named_pairs(claim.relation)  # they have classes
+    trained = own if pairs is not None else [*own, *named][: effort.pairs]
     statistical, trainings = _statistical_part(estimator, claim, trained, effort, n_jobs, verbose, notes)
     findings += statistical
     return AuditReport(type(estimator).__name__, claim, findings, upper, trainings, notes)
@@ -150,21 +152,22 @@ def named_pairs(relation: Relation) -> list[NeighbourPair]:
     return found
 
 
-def tiny_schema(neighbours: Relation = "add_remove", n_classes: int = 2) -> Schema:
-    """Return the schema of the exact audit: two binary features."""
+def tiny_schema(neighbours: Relation = "add_remove", target: Domain | None = None) -> Schema:
+    """Return the schema of the exact audit: two binary features, and two classes or a number as the target is."""
     features = {"a": Categorical((0, 1)), "b": Categorical((0, 1))}
-    return Schema(features, classes=list(range(n_classes)), neighbours=neighbours)
+    tiny = Numeric(0, 1) if isinstance(target, Numeric) else Categorical((0, 1))
+    return Schema(features, tiny, neighbours=neighbours)
 
 
-def tiny_subject(estimator: PrivateClassifier, *, n_trees: int = 2, max_depth: int = 2) -> Subject:
+def tiny_subject(estimator: PrivateEstimator, *, n_trees: int = 2, max_depth: int = 2) -> Subject:
     """Return an estimator's learner on the tiny schema, with no more trees and depth than asked for."""
     assert estimator.schema is not None
     small = smaller(estimator, {"n_trees": n_trees, "max_depth": max_depth})
-    schema = tiny_schema(estimator.schema.neighbours)
+    schema = tiny_schema(estimator.schema.neighbours, estimator.schema.target)
     return Subject(small._learner(), schema, Allowance.of(estimator.epsilon, estimator.delta))
 
 
-def smaller(estimator: PrivateClassifier, limits: Mapping[str, int]) -> Any:
+def smaller(estimator: PrivateEstimator, limits: Mapping[str, int]) -> Any:
     """Return a copy of an estimator with no more trees and depth than the limits; "auto" becomes the limit."""
     small = clone(estimator)
     for name, value in small.get_params(deep=False).items():
@@ -173,7 +176,7 @@ def smaller(estimator: PrivateClassifier, limits: Mapping[str, int]) -> Any:
     return small
 
 
-def _exact_part(estimator: PrivateClassifier, effort: Effort, notes: list[str]) -> ExactResult | None:
+def _exact_part(estimator: PrivateEstimator, effort: Effort, notes: list[str]) -> ExactResult | None:
     """Audit the largest of a few small shapes whose outcomes can be enumerated."""
     problem = ""
     for n_trees, max_depth, records in effort.shapes:
@@ -206,7 +209,7 @@ def _canaries(schema: Schema, notes: list[str]) -> list[NeighbourPair]:
 
 
 def _statistical_part(
-    estimator: PrivateClassifier,
+    estimator: PrivateEstimator,
     claim: Claim,
     pairs: Sequence[NeighbourPair],
     effort: Effort,
@@ -250,7 +253,7 @@ class Trainer:
             return clone(self.estimator).fit(X, y)
 
 
-def trainer(estimator: PrivateClassifier, schema: Schema | None) -> Callable[[Any, Any], Any]:
+def trainer(estimator: PrivateEstimator, schema: Schema | None) -> Callable[[Any, Any], Any]:
     """Return a function that trains `estimator` on data of another schema."""
     small = smaller(estimator, TRAINED).set_params(schema=schema or estimator.schema)
     try:

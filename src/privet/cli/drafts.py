@@ -11,9 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from privet.domains import Categorical
 from privet.errors import SchemaError
 from privet.frames import open_frame, read_values
-from privet.schema import Categorical, Schema
+from privet.schema import Schema, Task
 
 MARK = "FILL_IN"
 
@@ -35,7 +36,7 @@ _GUESSED = """
 Ask = Callable[[str], str]
 
 
-def draft(frame: Any, target: str, *, guessed: bool = False, ask: Ask | None = None) -> str:
+def draft(frame: Any, target: str, *, task: Task | None = None, guessed: bool = False, ask: Ask | None = None) -> str:
     """Return the text of a draft.
 
     Parameters
@@ -44,6 +45,8 @@ def draft(frame: Any, target: str, *, guessed: bool = False, ask: Ask | None = N
         Only its names and declared types are used.
     target : str
         The column to be predicted.
+    task : {"classification", "regression"}, optional
+        Whether the target is a class or a number; by default a number if its type has decimals.
     guessed : bool
         Whether the types were guessed from values, which the draft then says.
     ask : callable, optional
@@ -61,10 +64,12 @@ def draft(frame: Any, target: str, *, guessed: bool = False, ask: Ask | None = N
         values = read_values(opened.column(place))
         if values.kind == "unsupported" and name != target:
             continue
-        entries[name] = _entry(name, _type_of(values.kind), values.kind == "bool", name == target, ask)
+        kind = _type_of(values.kind) if name != target else _type_of_target(name, values.kind, task)
+        entries[name] = _entry(name, kind, values.kind == "bool", name == target, ask)
     lines = [_HEADER.format(mark=MARK, guessed=_GUESSED if guessed else ""), "version: 1", "features:"]
     lines += [f"  {_quoted(name)}: {entry}" for name, entry in entries.items() if name != target]
-    lines += [f"# The column to predict is {target!r}; this is what it can be.", f"target: {entries[target]}"]
+    lines += [f"# The column to predict is {target!r}; this is what it can be: categorical for classes, numeric for a"]
+    lines += ["# number, which a regressor predicts.", f"target: {entries[target]}"]
     lines += ["# What is hidden: whether a record is there (add_remove), what it says (replace), or its label (label)."]
     return "\n".join([*lines, "neighbours: add_remove", ""])
 
@@ -103,9 +108,15 @@ def _type_of(kind: str) -> str:
     return "numeric" if kind in ("number", "float") else "categorical"
 
 
+def _type_of_target(name: str, kind: str, task: Task | None) -> str:
+    if task == "regression" and _type_of(kind) != "numeric":
+        raise SchemaError(f"column {name!r} does not hold numbers, so none can be predicted; leave out --task")
+    if task is None:
+        task = "regression" if kind == "float" else "classification"  # most targets of whole numbers are classes
+    return "numeric" if task == "regression" else "categorical"
+
+
 def _entry(name: str, kind: str, is_bool: bool, is_target: bool, ask: Ask | None) -> str:
-    if is_target and kind == "numeric":
-        kind = "categorical"  # most targets of whole numbers are classes; a range is a rare wish
     if is_bool:
         return "{type: categorical, categories: [false, true]}"
     if kind == "categorical":

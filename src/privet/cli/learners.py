@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import privet
-from privet.errors import ParameterError
+from privet.domains import Categorical, Domain, Numeric
+from privet.errors import ParameterError, SchemaError
 
-PREFERRED = "PrivaTreeClassifier"  # one readable tree, the most accurate of the learners on most tables
+PREFERRED = "PrivaTreeClassifier"  # one readable tree, for classes; numbers have one learner
 
 # Parameters that have an option of their own, or that make no sense on a command line.
 _OWN_OPTIONS = {
@@ -24,28 +25,35 @@ _OWN_OPTIONS = {
 }
 
 
-def default_learner() -> str:
-    """Return the learner that is used where none is named."""
-    return PREFERRED if PREFERRED in privet.ESTIMATORS else next(iter(privet.ESTIMATORS))
+def learner_names(target: Domain | None = None) -> list[str]:
+    """Return the names of the learners that predict such a target, of all where none is given; the default first."""
+    return sorted(_learners(target), key=lambda name: (name != PREFERRED, name))
 
 
-def learner_names() -> list[str]:
-    """Return the names of all learners, the default one first."""
-    return sorted(privet.ESTIMATORS, key=lambda name: (name != default_learner(), name))
+def find_learner(name: str | None, target: Domain | None = None) -> Any:
+    """Return the estimator class that a name means for a target.
 
-
-def find_learner(name: str | None) -> Any:
-    """Return the estimator class that a name means; "privatree" and "PrivaTreeClassifier" are the same."""
-    wanted = _short(name or default_learner())
-    for full, module in privet.ESTIMATORS.items():
-        if _short(full) == wanted:
+    "privatree" and "PrivaTreeClassifier" are the same; "boosting" is the classifier or the regressor, as the target is.
+    """
+    wanted = learner_names(target)[0] if name is None else name
+    for full, module in _learners(target).items():
+        if _plain(wanted) in (_plain(full), _without_kind(full)):
             return getattr(importlib.import_module(module), full)
-    raise ParameterError(f"no learner is called {name!r}; there are {', '.join(learner_names())}")
+    able = ", ".join(learner_names(target))
+    if any(_plain(wanted) in (_plain(full), _without_kind(full)) for full in _learners(None)):
+        what, remedy = (
+            ("a range of numbers", "list its classes in the schema")
+            if isinstance(target, Numeric)
+            else ("a list of classes", "declare it as numeric in the schema")
+        )
+        raise SchemaError(f"{name} cannot predict the schema's target, {what}; use --learner {able}, or {remedy}")
+    raise ParameterError(f"no learner is called {name!r}; there are {able}")
 
 
 def make_estimator(learner: str | None, settings: Sequence[str], **own: Any) -> Any:
     """Return an estimator with the parameters given as NAME=VALUE and those of the command's own options."""
-    estimator = find_learner(learner)()
+    schema = own.get("schema")
+    estimator = find_learner(learner, None if schema is None else schema.target)()
     known = estimator.get_params(deep=False)
     parameters = dict(_setting(text, type(estimator).__name__, known) for text in settings)
     own = {name: value for name, value in own.items() if name in known}
@@ -68,5 +76,16 @@ def _setting(text: str, learner: str, known: dict[str, Any]) -> tuple[str, Any]:
         return name, value.strip()
 
 
-def _short(name: str) -> str:
-    return re.sub(r"(classifier|regressor)$", "", re.sub(r"[^a-z0-9]", "", name.lower()))
+def _learners(target: Domain | None) -> dict[str, str]:
+    """Return the learners that can predict a target, with their modules."""
+    if target is None:
+        return privet.ESTIMATORS | privet.REGRESSORS
+    return privet.ESTIMATORS if isinstance(target, Categorical) else privet.REGRESSORS
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _without_kind(name: str) -> str:
+    return re.sub(r"(classifier|regressor)$", "", _plain(name))

@@ -38,4 +38,4 @@ def plan(
     say(f"{name}\n")
     say(ledger.table())
     if learner is None:
-        note(f"\nlearners: {', '.join(learner_names())}")
+        note(f"\nlearners: {', '.join(learner_names(public.target))}")

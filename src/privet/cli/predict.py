@@ -18,7 +18,7 @@ def predict(
         Path | None, typer.Option("--out", "-o", help="A .csv or .parquet file; else standard output.", metavar="FILE")
     ] = None,
     shares: Annotated[
-        bool, typer.Option("--proba", help="One column for each class, with its share of the vote.")
+        bool, typer.Option("--proba", help="For classes: one column for each, with its share of the vote.")
     ] = False,
     jobs: Jobs = 1,
     as_json: Json = False,
@@ -34,6 +34,7 @@ def predict(
     """
     import privet
     from privet.cli.data import import_pandas, read_features
+    from privet.domains import Numeric
     from privet.errors import ParameterError
 
     if out is not None:
@@ -42,15 +43,16 @@ def predict(
         refuse_overwriting(out, force)
     estimator = privet.load(model)
     estimator.set_params(n_jobs=jobs)
+    if shares and isinstance(estimator.schema_.target, Numeric):
+        raise ParameterError(f"{model}: the model predicts a number, which has no shares of a vote; leave out --proba")
     with working("reading"):
         frame = read_features(data, estimator.schema_)
-    with working("predicting"):
-        votes = estimator.predict_proba(frame)
     pandas = import_pandas()
-    if shares:
-        answers = pandas.DataFrame(votes, columns=[str(label) for label in estimator.classes_])
-    else:
-        answers = pandas.DataFrame({"prediction": estimator.classes_[votes.argmax(axis=1)]})
+    with working("predicting"):
+        if shares:
+            answers = pandas.DataFrame(estimator.predict_proba(frame), columns=[str(c) for c in estimator.classes_])
+        else:
+            answers = pandas.DataFrame({"prediction": estimator.predict(frame)})
     if as_json:
         print_json(answers.to_dict(orient="list"))
     if out is None:

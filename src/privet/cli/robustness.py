@@ -69,9 +69,15 @@ def robustness(
     from privet.cli.data import read_labelled
     from privet.cli.drafts import load_schema
     from privet.cli.learners import make_estimator
+    from privet.domains import Numeric
     from privet.robustness import certify
 
     public = load_schema(schema)
+    if isinstance(public.target, Numeric):
+        raise ParameterError(
+            "a number has no accuracy that could be certified; certify a score of your own in Python, with "
+            "privet.robustness.certify(..., score=...)"
+        )
     if plot is not None:
         refuse_overwriting(plot, force)
     numbers = [_number(text) for text in poisoned or ["0.1%", "0.5%", "1%"]]

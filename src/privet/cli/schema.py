@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast, get_args
 
 import typer
 
@@ -24,6 +24,10 @@ def init(
     out: Annotated[Path, typer.Option("--out", "-o", help="The schema to write.", metavar="FILE")] = Path(
         "schema.yaml"
     ),
+    task: Annotated[
+        str | None,
+        typer.Option(help="What the target is: classification or regression; by default as its type suggests."),
+    ] = None,
     unsafe_infer: Annotated[
         bool,
         typer.Option("--unsafe-infer", help="Read bounds and categories off the data. Nothing is guaranteed then."),
@@ -40,18 +44,22 @@ def init(
 
       privet schema init people.csv --target income -o schema.yaml
 
+      privet schema init houses.csv --target price --task regression -o schema.yaml
+
       privet schema init people.parquet --target income --unsafe-infer -o guess.yaml
     """
     from privet.cli.data import read_undeclared
     from privet.cli.drafts import MARK, draft
     from privet.errors import SchemaError
-    from privet.schema import Schema
+    from privet.parameters import check_choice
+    from privet.schema import Schema, Task
 
+    kind = None if task is None else cast(Task, check_choice("--task", task, get_args(Task)))
     if out.suffix.lower() not in (".yaml", ".yml"):
         raise SchemaError(f"{out}: a draft is YAML; end the name in .yaml")
     refuse_overwriting(out, force)
     if unsafe_infer:
-        Schema.infer(read_undeclared(data)[0], target).save(out)
+        Schema.infer(read_undeclared(data)[0], target, task=kind).save(out)
         note("These bounds and categories were read off the data. The file says so, and so will every ledger:")
         note("models trained with it have no privacy guarantee, until a person replaces them by public knowledge.")
         say(f"wrote {out}")
@@ -59,7 +67,7 @@ def init(
     interactive = ask and sys.stdin.isatty() and sys.stdout.isatty()
     question = (lambda text: str(typer.prompt(text, default="", show_default=False))) if interactive else None
     frame, guessed = read_undeclared(data, rows=ROWS_FOR_TYPES)
-    text = draft(frame, target, guessed=guessed, ask=question)
+    text = draft(frame, target, task=kind, guessed=guessed, ask=question)
     out.write_text(text, encoding="utf-8", newline="\n")
     say(f"wrote {out}")
     left = text.count(f": {MARK}")

@@ -1,8 +1,9 @@
 """An additive model: one table for each feature, and small trees on top; all of it made of released values."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,14 @@ from privet.kernels import sum_values
 from privet.kernels.gradients import SCORE_BITS
 from privet.pickling import FieldsOnly
 from privet.structure import CompleteTrees, Domains
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from privet.models.shapes import Shapes
 
 IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -193,16 +202,51 @@ class Additive(FieldsOnly):
         A table counts by the standard deviation of its entries over the feature's distinct steps, a split by half the
         distance between the means of its two sides, divided by the number of nodes beside it on its level.
         """
-        found = np.zeros(self.encoding.n_features)
+        tables, trees = self.importance_parts()
+        found = tables + trees
+        total = found.sum()
+        return found / total if total > 0 else found
+
+    def importance_parts(self) -> tuple[Floats, Floats]:
+        """Return how much each feature moves scores by its table, and by the trees; see `importances`."""
+        tables, trees = np.zeros((2, self.encoding.n_features))
         for place, column in enumerate(self.encoding.columns):
-            found[place] = np.sqrt((self.shape_of(column.name)[1].std(axis=0) ** 2).sum())
+            tables[place] = np.sqrt((self.shape_of(column.name)[1].std(axis=0) ** 2).sum())
         if self.trees is not None:
             means = self.values.reshape(self.trees.n_trees, -1, self.n_scores).astype(np.float64) * _UNIT
             for level in reversed(range(self.trees.depth)):
                 first, second = means[:, ::2], means[:, 1::2]
                 gains = np.sqrt(((second - first) ** 2).sum(axis=2)) / 2 ** (level + 1)
                 nodes = self.trees.splits.feature[:, 2**level - 1 : 2 ** (level + 1) - 1]
-                np.add.at(found, nodes, gains)
+                np.add.at(trees, nodes, gains)
                 means = (first + second) / 2
-        total = found.sum()
-        return found / total if total > 0 else found
+        return tables, trees
+
+    def shapes(self) -> "Shapes":
+        """Return what each feature adds on average over all others, trees included, and how much that leaves out.
+
+        See `privet.models.shapes`.
+        """
+        from privet.models.shapes import shapes_of
+
+        return shapes_of(self)
+
+    def export_text(self, tree: int | None = None) -> str:
+        """Return the shapes as text or, by its number, one of the trees with what its leaves add."""
+        from privet.models.shape_drawing import export_text, export_tree
+
+        return export_text(self) if tree is None else export_tree(self, tree)
+
+    def plot(
+        self, target: "str | Path | None" = None, *, features: Sequence[str] | None = None, most: int = 9
+    ) -> "Figure":
+        """Draw the shapes of the most important features into a figure or file; see `privet.models.shape_drawing`."""
+        from privet.models.shape_drawing import plot
+
+        return plot(self, target, features=features, most=most)
+
+    def plot_shape(self, feature: str, target: "str | Path | Axes | None" = None) -> "Axes":
+        """Draw what the values of one feature add into a file, into axes, or into a new figure."""
+        from privet.models.shape_drawing import plot_shape
+
+        return plot_shape(self, feature, target)

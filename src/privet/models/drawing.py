@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import fill
@@ -13,7 +13,7 @@ import numpy as np
 
 from privet.encoding import ClassTarget, Column, Encoding
 from privet.errors import ParameterError
-from privet.models.leaves import LeafCounts
+from privet.models.leaves import LeafCounts, Structure
 from privet.structure import CompleteTrees, ExplicitTrees, RandomTrees, Splits
 
 if TYPE_CHECKING:
@@ -47,14 +47,19 @@ class Sketch:
 
 def sketch(forest: Forest, tree: int = 0) -> Sketch:
     """Return a tree of the forest in words."""
-    structure = _written_down(forest, tree)
-    values = _leaf_sketches(forest, _class_names(forest.encoding))
+    leaves = _leaf_sketches(forest, _class_names(forest.encoding))
+    return sketch_of(forest.encoding, forest.structure, leaves, tree)
+
+
+def sketch_of(encoding: Encoding, structure: Structure, leaves: Sequence[Sketch], tree: int) -> Sketch:
+    """Return a tree in words, given what each leaf says."""
+    structure = _written_down(structure, tree)
 
     def below(node: int) -> Sketch:
         here = _place(structure, tree, node)
         if here.leaf >= 0:
-            return values[here.leaf]
-        conditions = _conditions(forest.encoding, structure.splits, here.split, len(here.children))
+            return leaves[here.leaf]
+        conditions = _conditions(encoding, structure.splits, here.split, len(here.children))
         return Sketch(conditions=conditions, children=[below(child) for child in here.children])
 
     return below(_root(structure, tree))
@@ -70,6 +75,11 @@ def export_text(forest: Forest, tree: int = 0) -> str:
     tree : int, default=0
         Which of its trees.
     """
+    return text_of(sketch(forest, tree))
+
+
+def text_of(whole: Sketch) -> str:
+    """Return a tree in words as indented lines."""
 
     def lines(node: Sketch, indent: str) -> Iterator[str]:
         for condition, child in zip(node.conditions, node.children, strict=True):
@@ -79,7 +89,6 @@ def export_text(forest: Forest, tree: int = 0) -> str:
             else:
                 yield f"{indent}{condition}: {_verdict(child)}"
 
-    whole = sketch(forest, tree)
     return "\n".join(lines(whole, "")) if whole.children else _verdict(whole)
 
 
@@ -213,9 +222,8 @@ class _Place:
     children: range = range(0)
 
 
-def _written_down(forest: Forest, tree: int) -> CompleteTrees | ExplicitTrees:
+def _written_down(structure: Structure, tree: int) -> CompleteTrees | ExplicitTrees:
     """Return the structure as nodes that can be walked, or say why that cannot be."""
-    structure = forest.structure
     if not 0 <= tree < structure.n_trees:
         raise ParameterError(f"tree must be a number from 0 to {structure.n_trees - 1}, got {tree}")
     if isinstance(structure, RandomTrees):

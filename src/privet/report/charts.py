@@ -76,14 +76,15 @@ def lines(
         else:
             parts += [tag("circle", cx=a, cy=b, r=2.6, class_=f"line l{number}") for a, b in places]
     if len(series) > 1:
-        parts += _legend([line.name for line in series[:LINES]], left, width - right)
+        parts += legend([line.name for line in series[:LINES]], left, width - right)
     if x_title:
         parts.append(tag("text", x_title, x=at(0.5), y=height - 8, class_="middle muted"))
     spoken = "; ".join(f"{line.name}: from {line.heights[0]:.0%} to {line.heights[-1]:.0%}" for line in series)
     return _svg(title, f"{y_title}. {spoken}".lstrip(". "), width, height, *parts)
 
 
-def _legend(names: Sequence[str], left: int, right: int) -> list[Markup]:
+def legend(names: Sequence[str], left: int, right: int) -> list[Markup]:
+    """Name lines by their colours, in a row at the top."""
     step = (right - left) / len(names)
     parts = []
     for number, name in enumerate(names, 1):

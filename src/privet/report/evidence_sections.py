@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from privet.audit.report import AuditReport
+from privet.domains import Categorical, Domain
 from privet.errors import ParameterError
 from privet.ledger import Ledger
+from privet.report import number_pictures
 from privet.report.charts import Line, lines
-from privet.report.evaluation import Evaluation
+from privet.report.evaluation import Evaluation, NumberEvaluation
 from privet.report.markup import Markup, bullets, figure, join, paragraph, table, tag
 from privet.robustness.certificates import two_sided
 from privet.robustness.guarantees import CHANGES, Change, Guarantee
@@ -31,11 +33,17 @@ def accuracy(evaluation: Evaluation | None) -> Markup:
                 "privet evaluate model.json public_records.csv --public -o evaluation.json\n"
                 "privet report model.json --evaluation evaluation.json --force",
             ),
-            paragraph("An accuracy on private records is itself a disclosure, so it is not put here."),
+            paragraph("A figure on private records is itself a disclosure, so it is not put here."),
         )
-    rows: list[list[Any]] = [[name, f"{value:.3f}"] for name, value in evaluation.figures()]
+    rows: list[list[Any]] = [[name, value] for name, value in evaluation.figures()]
+    pictures = (
+        [number_pictures.predicted_against_true(evaluation), number_pictures.residuals(evaluation)]
+        if isinstance(evaluation, NumberEvaluation)
+        else []
+    )
     return join(
         table("Figures", ["measure", "value"], rows, numbers=frozenset({1})),
+        tag("div", *pictures, class_="pair") if any(pictures) else None,
         paragraph(
             f"Measured on {evaluation.data}, whose records are stated to be public by whoever measured. The figures "
             "are exact up to rounding, without noise, and bound to this model by its digest.",
@@ -44,7 +52,7 @@ def accuracy(evaluation: Evaluation | None) -> Markup:
     )
 
 
-def poisoning(ledger: Ledger) -> Markup:
+def poisoning(ledger: Ledger, target: Domain) -> Markup:
     """What somebody who plants records can do, from the same guarantee."""
     try:
         guarantee = Guarantee.of(ledger)
@@ -59,30 +67,34 @@ def poisoning(ledger: Ledger) -> Markup:
     def least(clean: float, n_planted: int) -> float:
         return max(0.0, two_sided(clean, guarantee.under(n_planted, change)))
 
+    score = "accuracy" if isinstance(target, Categorical) else "share of good predictions"
     names = [f"{clean:.0%} when clean" for clean in CLEAN]
     x = [n / planted[-1] for n in planted]
     what = {"added_or_removed": "planted or removed", "modified": "changed", "relabelled": "relabelled"}[change]
     picture = lines(
-        "Guaranteed accuracy under poisoning",
+        f"Guaranteed {score} under poisoning",
         [Line(name, [least(clean, n) for n in planted]) for name, clean in zip(names, CLEAN, strict=True)],
         [(x[i], str(planted[i])) for i in (0, len(planted) // 2, len(planted) - 1)],
         x=x,
         width=640,
         height=260,
         x_title=f"records {what}",
-        y_title="Least expected accuracy",
+        y_title=f"Least expected {score}",
     )
     shown = planted[:: max(1, len(planted) // 6)]
     rows = [[str(n), *(f"{least(clean, n):.1%}" for clean in CLEAN)] for n in shown]
     return join(
         paragraph(
             "Whoever plants records in the training data changes the law of the trained model no more than any other "
-            "person would. So if training on the clean data gives an expected accuracy of a, then with n records "
+            f"person would. So if training on the clean data gives an expected {score} of a, then with n records "
             f"{what} it is at least the height of the curve, whatever the poisoner knows and does. These curves "
             "follow from the guarantee alone; none of the data was used."
         ),
-        figure(picture, f"Least expected accuracy by the number of records {what}, for three clean accuracies."),
-        table("Least expected accuracy", [f"records {what}", *names], rows, numbers=frozenset({1, 2, 3})),
+        None
+        if isinstance(target, Categorical)
+        else paragraph("A prediction counts as good if it is within a tolerance that was fixed before.", class_="note"),
+        figure(picture, f"Least expected {score} by the number of records {what}, for three clean values."),
+        table(f"Least expected {score}", [f"records {what}", *names], rows, numbers=frozenset({1, 2, 3})),
     )
 
 

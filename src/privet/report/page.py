@@ -44,7 +44,7 @@ def render(estimator: Any, *, evaluation: Evaluation | None = None, audit: Audit
         ("budget", "Where the budget went", sections.budget(ledger)),
         ("schema", "What is public", sections.public_schema(schema)),
         ("accuracy", "How accurate it is", evidence_sections.accuracy(evaluation)),
-        ("poisoning", "What planted records can do", evidence_sections.poisoning(ledger)),
+        ("poisoning", "What planted records can do", evidence_sections.poisoning(ledger, schema.target)),
         ("audit", "What an audit found", evidence_sections.audited(audit, ledger)),
         ("verify", "How to verify this page", evidence_sections.verify(content)),
         ("limits", "What is not protected", evidence_sections.limits()),

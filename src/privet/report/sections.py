@@ -8,18 +8,21 @@ from typing import Any
 import numpy as np
 
 from privet.certificates import noise_status
+from privet.domains import Categorical, Domain
 from privet.encoding import Encoding
 from privet.errors import ParameterError
 from privet.events import Event, readable
 from privet.ledger import Ledger
 from privet.ledger_text import guarantee_in_words
+from privet.models.additive import Additive
 from privet.models.forest import Forest
+from privet.report import additive_section
 from privet.report.charts import LINES, Line, bars, lines
 from privet.report.insight import code_label, importances, plain, shape
 from privet.report.markup import Markup, bullets, figure, join, paragraph, table, tag
 from privet.report.trees import LIST_DEPTH, PICTURE_DEPTH, read_tree, tree_list, tree_picture
 from privet.report.words import PRIORS, Meaning, hidden, strength
-from privet.schema import Categorical, Domain, Schema
+from privet.schema import Schema
 
 SHAPES = 6
 BARS = 12
@@ -27,6 +30,8 @@ BARS = 12
 
 def learned(model: Any) -> Markup:
     """What the model learned: a tree, importances, shapes."""
+    if isinstance(model, Additive):
+        return additive_section.learned(model)
     try:
         moved = importances(model)
     except ParameterError:

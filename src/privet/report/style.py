@@ -36,6 +36,7 @@ code, pre { font: .9em/1.5 ui-monospace, "Cascadia Mono", "DejaVu Sans Mono", mo
 pre { background: var(--card); border: 1px solid var(--faint); border-radius: .4rem; padding: .7rem 1rem;
   overflow-x: auto; white-space: pre-wrap; }
 figure { margin: 1rem 0; }
+.pair { display: flex; flex-wrap: wrap; gap: 1rem 2rem; } .pair > div { width: 430px; max-width: 100%; }
 .small { display: flex; flex-wrap: wrap; gap: 1rem; } .small > div { width: 306px; } .small figure { margin: 0; }
 svg { display: block; max-width: none; height: auto; }
 svg text { fill: var(--ink); font: 12.5px system-ui, "Segoe UI", Roboto, Ubuntu, Cantarell, "Noto Sans", sans-serif; }
@@ -46,7 +47,11 @@ svg .box { fill: var(--card); stroke: var(--rule); } svg .edge { stroke: var(--r
 svg .f1 { fill: var(--one); }
 svg .l1 { stroke: var(--one); } svg .l2 { stroke: var(--two); stroke-dasharray: 7 3; }
 svg .l3 { stroke: var(--three); stroke-dasharray: 2 3; } svg .l4 { stroke: var(--four); stroke-dasharray: 9 3 2 3; }
-svg .line { fill: none; stroke-width: 2.2; }
+svg .line { fill: none; stroke-width: 2.2; } svg .band { fill: var(--one); fill-opacity: .22; }
+svg .d1 { fill: var(--one); } svg .d2 { fill: var(--two); } svg .d3 { fill: var(--three); }
+svg .d4 { fill: var(--four); }
+svg .w1 { stroke: var(--one); } svg .w2 { stroke: var(--two); } svg .w3 { stroke: var(--three); }
+svg .w4 { stroke: var(--four); } svg .whisker { stroke-width: 1.4; fill: none; }
 details { margin: .6rem 0; } summary { cursor: pointer; color: var(--one); }
 .tree ul { list-style: none; border-left: 1px solid var(--faint); margin: 0; padding-left: 1.2rem; }
 @media (max-width: 40rem) { nav ol { columns: 1; } dl { grid-template-columns: 1fr; } }
