@@ -120,7 +120,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
 
     def _plan(self, schema: Schema, n_rows_hint: int | None) -> tuple[Learner, Plan, Ledger]:
         terms, hints = Terms.of(schema), _hints(n_rows_hint)
-        allowance = self._allowance(terms, hints)
+        allowance = self._allowance(schema, hints)
         learner = self._learner()
         share = None if allowance is None else allowance.whole
         plan = learner.plan(schema.encoding(learner.bins), terms, share, hints)
@@ -128,7 +128,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         ledger.facts = plan.facts
         return learner, plan, ledger
 
-    def _allowance(self, terms: Terms, hints: Hints) -> Allowance | None:
+    def _allowance(self, schema: Schema, hints: Hints) -> Allowance | None:
         """Return the guarantee to plan with: the one asked for, unless a subclass has a stronger one for free."""
         return None if self.epsilon is None else Allowance.of(self.epsilon, self.delta)
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import privet
-from privet import Categorical, Numeric, RandomDecisionForestClassifier, Schema, Unit
+from privet import BoostingRegressor, Categorical, Numeric, RandomDecisionForestClassifier, Schema, Unit
 from privet.errors import PrivetError
 
 FEATURES = {"age": Numeric(0, 100), "colour": Categorical(["red", "blue"])}
@@ -16,6 +16,10 @@ Y = np.array(["no", "yes"] * 10)
 
 def forest(**parameters):
     return RandomDecisionForestClassifier(**{"schema": SCHEMA, "n_trees": 2, "max_depth": 2, **parameters})
+
+
+def regressor(**parameters):
+    return BoostingRegressor(**{"schema": Schema(FEATURES, Numeric(0, 100)), "n_trees": 1, **parameters})
 
 
 CASES = {
@@ -51,6 +55,13 @@ CASES = {
     "no labels": (lambda: forest().fit(X), "labels"),
     "labels of another length": (lambda: forest().fit(X, Y[:-1]), "length"),
     "weights": (lambda: forest().fit(X, Y, sample_weight=np.ones(20)), "sample_weight"),
+    "classes for a regressor": (lambda: regressor(schema=SCHEMA).fit(X, Y), "classifier"),
+    "texts for a regressor": (lambda: regressor().fit(X, Y), "convert it to numbers"),
+    "no numbers for a regressor": (lambda: regressor().fit(X), "second argument"),
+    "numbers of another length": (lambda: regressor().fit(X, X["age"][:-1]), "length"),
+    "a column missing for a regressor": (lambda: regressor().fit(X[["age"]], X["age"]), "colour"),
+    "a regressor's weights": (lambda: regressor().fit(X, X["age"], sample_weight=np.ones(20)), "sample_weight"),
+    "a regressor's trees": (lambda: regressor(n_trees=0).fit(X, X["age"]), "n_trees must be"),
     "predict without a column": (lambda: forest().fit(X, Y).predict(X[["age"]]), "colour"),
 }
 CHARGED = {"predict without a column"}

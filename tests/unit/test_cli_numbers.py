@@ -9,6 +9,7 @@ import pytest
 
 import privet
 from privet import Numeric, Schema
+from privet.audit import whole
 from privet.cli import learners
 from privet.cli.exits import Exit
 from tests.unit.test_cli_commands import run
@@ -117,6 +118,31 @@ def test_a_number_is_trained_for_predicted_and_measured(folder):
     assert content["groups"] == []
 
 
+def test_an_interval_says_how_much_of_a_prediction_is_noise(folder):
+    train("--no-report")
+    assert run("predict", "model.json", "houses.csv", "--interval", "0.9", "-o", "p.csv")[0] == 0
+    answers = pd.read_csv("p.csv")
+    assert list(answers.columns) == ["prediction", "low", "high"]
+    assert (answers.low <= answers.prediction).all()
+    assert (answers.prediction <= answers.high).all()
+    code, _, message = run("predict", "model.json", "houses.csv", "--interval", "2")
+    assert code == Exit.USAGE
+    assert "coverage must be between 0 and 1" in message
+
+
+def test_an_interval_of_classes_is_of_their_shares(folder):
+    Path("classes.yaml").write_text(SCHEMA.replace("numeric, low: 0, high: 1000", "categorical, categories: [0, 1]"))
+    frame = pd.read_csv("houses.csv")
+    frame.assign(price=(frame.price > 500).astype(int)).to_csv("two.csv", index=False)
+    options = ["two.csv", "-s", "classes.yaml", "-e", "1", "--no-report"]
+    assert run("train", *options, "-l", "boosting", "-o", "b.json")[0] == 0
+    answers = json.loads(run("predict", "b.json", "two.csv", "--proba", "--interval", "0.5", "--json")[1])
+    assert list(answers) == ["0", "1", "0 low", "1 low", "0 high", "1 high"]
+    assert "add --proba" in run("predict", "b.json", "two.csv", "--interval", "0.5")[2]
+    assert run("train", *options, "-o", "t.json")[0] == 0
+    assert "boosting does" in run("predict", "t.json", "two.csv", "--proba", "--interval", "0.5")[2]
+
+
 def test_its_page_has_the_figures_if_they_are_of_public_records(folder):
     train("--no-report")
     assert run("evaluate", "model.json", "houses.csv", "--public", "-o", "evaluation.json")[0] == 0
@@ -148,7 +174,8 @@ def test_what_cannot_be_done_for_a_number_is_told_with_the_remedy(folder, argume
     assert message in said
 
 
-def test_a_regressor_is_audited_by_the_same_command(folder):
+def test_a_regressor_is_audited_by_the_same_command(folder, monkeypatch):
+    monkeypatch.setitem(whole.EFFORTS, "quick", whole.Effort(whole.SMALL, 240, 1, 1))
     train("--no-report", "--set", "n_trees=2", "--set", "max_depth=1")
     code, out, _ = run("audit", "model.json")
     assert code == 0

@@ -170,6 +170,13 @@ def test_accuracy_stands_on_the_page_with_its_provenance(model):
     assert evaluation_from_dict(json.loads(json.dumps(evaluation.to_dict()))) == evaluation
 
 
+def test_an_evaluation_that_does_not_name_its_kind_is_of_classes(model):
+    """Files of earlier versions do not."""
+    evaluation = measure(model, *records(), data="x", public=True)
+    content = {name: value for name, value in evaluation.to_dict().items() if name != "kind"}
+    assert evaluation_from_dict(content) == evaluation
+
+
 def test_accuracy_on_private_records_or_of_another_model_is_refused(model):
     X, y = records()
     with pytest.raises(ParameterError, match="would be a disclosure"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,6 +20,10 @@ def predict(
     shares: Annotated[
         bool, typer.Option("--proba", help="For classes: one column for each, with its share of the vote.")
     ] = False,
+    interval: Annotated[
+        float | None,
+        typer.Option(help="Of boosting: also between which values noise alone would leave this share, e.g. 0.9."),
+    ] = None,
     jobs: Jobs = 1,
     as_json: Json = False,
     force: Force = False,
@@ -31,6 +35,8 @@ def predict(
       privet predict model.json new_people.csv -o predictions.csv
 
       privet predict model.json new_people.csv --proba --json
+
+      privet predict prices.json new_houses.csv --interval 0.9
     """
     import privet
     from privet.cli.data import import_pandas, read_features
@@ -45,6 +51,8 @@ def predict(
     estimator.set_params(n_jobs=jobs)
     if shares and isinstance(estimator.schema_.target, Numeric):
         raise ParameterError(f"{model}: the model predicts a number, which has no shares of a vote; leave out --proba")
+    if interval is not None:
+        _refuse_interval(estimator, shares)
     with working("reading"):
         frame = read_features(data, estimator.schema_)
     pandas = import_pandas()
@@ -53,6 +61,11 @@ def predict(
             answers = pandas.DataFrame(estimator.predict_proba(frame), columns=[str(c) for c in estimator.classes_])
         else:
             answers = pandas.DataFrame({"prediction": estimator.predict(frame)})
+        if interval is not None:
+            low, high = estimator.noise_interval(frame, interval)
+            for side, bounds in (("low", low), ("high", high)):
+                names = [f"{label} {side}" for label in estimator.classes_] if shares else [side]
+                answers[names] = bounds.reshape(len(answers), -1)
     if as_json:
         print_json(answers.to_dict(orient="list"))
     if out is None:
@@ -65,3 +78,13 @@ def predict(
         answers.to_parquet(out, index=False)
     if not as_json:
         say(f"wrote {out}")
+
+
+def _refuse_interval(estimator: Any, shares: bool) -> None:
+    """Say why an interval cannot be given, before anything is read."""
+    from privet.errors import ParameterError
+
+    if not hasattr(estimator, "noise_interval"):
+        raise ParameterError(f"{type(estimator).__name__} does not say how much is noise; boosting does")
+    if hasattr(estimator, "classes_") and not shares:
+        raise ParameterError("a class has no interval, its share of the vote has; add --proba")

@@ -259,8 +259,8 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
         Levels of splits of each tree: 3, or 2 for pure epsilon and where n^2 rho is below a million.
     n_rows_hint : int, optional
         A public guess at the number of records, its order of magnitude is enough. With it small data gets a base alone:
-        where n epsilon is below 500 for pure epsilon, or n^2 rho below 8,000 (many classes: 2,000 and 30,000). Where
-        nothing is known, `privet.measurements.noisy_row_count` buys a guess. Never compared with the data.
+        where n epsilon is below 500 or 1,000 for pure epsilon, or n^2 rho below 16,000 (many classes: 2,000, 30,000).
+        Where nothing is known, `privet.measurements.noisy_row_count` buys a guess. Never compared with the data.
     random_state : int, RandomState, Generator or None
         Seeds what is public: the orders of categories, and which features are measured where there are too many for
         all. Noise never depends on it.
@@ -302,12 +302,12 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     array(['low', 'high'], dtype='<U4')
     """
 
-    def _allowance(self, terms: Terms, hints: Hints) -> Allowance | None:
+    def _allowance(self, schema: Schema, hints: Hints) -> Allowance | None:
         """Stay with pure epsilon where class histograms are all there is and Laplace noise disturbs them less."""
-        asked = super()._allowance(terms, hints)
-        if asked is None or asked.rho is None or self.schema is None:
+        asked = super()._allowance(schema, hints)
+        if asked is None or asked.rho is None:
             return asked
-        encoding, pure = self.schema.encoding(FINE_BINS), Allowance.of(self.epsilon)
+        encoding, terms, pure = schema.encoding(FINE_BINS), Terms.of(schema), Allowance.of(self.epsilon)
         of_asked, of_pure = (outline(encoding, each.whole, hints.n_rows, terms.steps) for each in (asked, pure))
         if of_asked.n_trees or of_pure.n_trees or not isinstance(of_asked.base, HistogramBase):
             return asked

@@ -226,9 +226,9 @@ class DisjointForestClassifier(PrivateClassifier):
             int(self.max_leaves),
         )
 
-    def _allowance(self, terms: Terms, hints: Hints) -> Allowance | None:
+    def _allowance(self, schema: Schema, hints: Hints) -> Allowance | None:
         """Stay with pure epsilon where its rate is no smaller than what delta would buy: it is the stronger claim."""
-        asked, learner = super()._allowance(terms, hints), self._learner()
+        asked, learner = super()._allowance(schema, hints), self._learner()
         if asked is None or asked.rho is None:
             return asked
         seen_by = 1 if learner.composition == "disjoint" else learner.n_trees

@@ -232,12 +232,12 @@ class RandomDecisionForestClassifier(PrivateClassifier):
             self.empty,
         )
 
-    def _allowance(self, terms: Terms, hints: Hints) -> Allowance | None:
+    def _allowance(self, schema: Schema, hints: Hints) -> Allowance | None:
         """Stay with pure epsilon where that disturbs no more than what delta would buy: it is the stronger claim."""
-        asked = super()._allowance(terms, hints)
+        asked = super()._allowance(schema, hints)
         if asked is None or asked.rho is None:
             return asked
-        learner, pure = self._learner(), Allowance.of(self.epsilon)
+        learner, pure, terms = self._learner(), Allowance.of(self.epsilon), Terms.of(schema)
         n_trees = learner.shape(terms, pure.whole, hints).n_trees
         spreads = [spread(learner.event(n_trees, terms, allowance.whole)) for allowance in (pure, asked)]
         return pure if spreads[0] <= spreads[1] else asked

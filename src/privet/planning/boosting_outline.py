@@ -16,12 +16,15 @@ from privet.structure.histogram_base import HistogramBase
 from privet.terms import Share
 
 LEVELS = 4  # sixteen cells of a numeric feature
-TWO_CLASSES_PURE, MANY_CLASSES_PURE = 500, 2000  # of n epsilon; rounds pay off above
+TWO_CLASSES_PURE, MANY_CLASSES_PURE = 500, 2000  # of n epsilon; rounds pay off above,
+FEW_FEATURES_PURE = 50, 1000  # for two classes and features with so much each from there on only
 SIGNED_SUMS = 20  # of n epsilon over the number of features; below, two classes have one signed sum for both counts
 TWO_CLASSES_PER_FEATURE, MANY_CLASSES_PER_FEATURE = 6, 25  # of n epsilon; where there is less, fewer are measured
 FEWEST_FEATURES = 3
-TWO_CLASSES, MANY_CLASSES = 8_000, 30_000  # of n^2 rho; rounds pay off above
-TINY_SIGNAL, LARGE_SIGNAL = 500, 1_000_000  # of n^2 rho; quantiles, then finer groups and deeper trees, pay off above
+TWO_CLASSES, MANY_CLASSES = 16_000, 30_000  # of n^2 rho; rounds pay off above
+BASE_FALLS = 8_000, 40_000  # of n^2 rho: from nearly all to what remains the base's part
+TINY_SIGNAL, LARGE_SIGNAL = 500, 1_000_000  # of n^2 rho; quantiles, then finer cells and deeper trees, pay off above
+LARGE_BASE = Fraction(3, 20)
 NOTHING, ALL = Fraction(0), Fraction(1)
 PURE_SPLIT_PART = Fraction(13, 20)
 
@@ -75,7 +78,8 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
         return Outline(NOTHING, Fraction(1, 50), 0, None, 16, 2, PURE_SPLIT_PART)
     base = HistogramBase(n_rows, _fewer(encoding.n_features, signal, encoding.n_classes))
     if encoding.n_classes == 2:
-        if signal >= TWO_CLASSES_PURE:
+        each, least = FEW_FEATURES_PURE
+        if signal >= (least if signal >= each * encoding.n_features else TWO_CLASSES_PURE):
             return Outline(NOTHING, NOTHING, 0, None, 16, 2, PURE_SPLIT_PART)
         if base.n_features is None and signal < SIGNED_SUMS * encoding.n_features:
             return Outline(NOTHING, ALL, 0, AdditiveBase(4, NOTHING, 1.0, n_rows))
@@ -97,12 +101,16 @@ def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
         return Outline(NOTHING, ALL, 0, HistogramBase(n_rows))
     if signal < TINY_SIGNAL:
         return Outline(NOTHING, ALL, 0, AdditiveBase(4, Fraction(3, 10), 0.5))
-    depth = 3 if signal > LARGE_SIGNAL else 2
-    base = AdditiveBase(8 if signal > LARGE_SIGNAL and AdditiveBase(8).fits(encoding) else 4)
+    large = signal > LARGE_SIGNAL
+    base = AdditiveBase(8 if large and AdditiveBase(8).fits(encoding) else 4)
+    if large and encoding.n_classes:
+        fits = base.fits(encoding)
+        return Outline(Fraction(1, 10), LARGE_BASE if fits else Fraction(1, 20), 6, base if fits else None, 30, 5)
+    depth = 3 if large else 2
     if not base.fits(encoding):
         return Outline(Fraction(1, 10), Fraction(1, 20), LEVELS, None, 60, depth)
-    # The base's part falls as the signal rises to five times what two classes need for rounds.
-    weight = Fraction(round(100 * min(max(math.log(signal / TWO_CLASSES) / math.log(5), 0.0), 1.0)), 100)
+    first, last = BASE_FALLS
+    weight = Fraction(round(100 * min(max(math.log(signal / first) / math.log(last / first), 0.0), 1.0)), 100)
     base = AdditiveBase(base.groups, Fraction(3, 10) + weight / 5, float(1 + weight) / 2)
     base_part = Fraction(9, 10) - weight * Fraction(3, 5)
     return Outline(Fraction(1, 10), base_part, LEVELS if weight else 2, base, 60 if weight else 0, depth)

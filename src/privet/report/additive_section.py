@@ -15,7 +15,7 @@ from privet.report.insight import plain
 from privet.report.markup import Markup, figure, join, paragraph, table, tag
 
 SHAPES, BARS, CATEGORIES = 9, 12, 8
-_ROW, _LETTERS = 20, 15  # pixels of a category's row, and letters of its name
+_ROW, _LETTERS = 20, 18  # pixels of a category's row, and letters of its name
 _MISSING = 1.12  # where missing values stand, right of the grid that ends at 1
 
 
@@ -164,7 +164,7 @@ def _categories(title: str, shape: Shape, scores: Sequence[str], limits: tuple[f
     top = 6 + 18 * (len(scores) > 1)
     left = len(shape.labels) - len(shown)
     height = top + _ROW * (len(shown) + (left > 0)) + 28
-    canvas = Canvas(limits, (0.0, 1.0), height=height, left=122, top=top)
+    canvas = Canvas(limits, (0.0, 1.0), height=height, left=140, top=top)
     parts = canvas.columns()
     for row, step in enumerate(shown):
         middle = top + _ROW * (row + 0.5)
@@ -174,7 +174,7 @@ def _categories(title: str, shape: Shape, scores: Sequence[str], limits: tuple[f
             value, reach = float(shape.values[step, number - 1]), REACH * float(shape.noise[step, number - 1])
             y = f"{middle + 3 * (number - (len(scores) + 1) / 2):.1f}"
             parts.append(_whisker(f"{canvas.at(value - reach):.1f}", f"{canvas.at(value + reach):.1f}", y, y, number))
-            parts.append(tag("circle", cx=f"{canvas.at(value):.1f}", cy=y, r=3.4, class_=f"d{number}"))
+            parts.append(tag("circle", cx=f"{canvas.at(value):.1f}", cy=y, r=2.8, class_=f"d{number}"))
     if left:
         y = f"{top + _ROW * (len(shown) + 0.5) + 4:.1f}"
         parts.append(tag("text", f"{left} more add less", x=canvas.left - 6, y=y, class_="end muted"))

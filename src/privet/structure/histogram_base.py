@@ -28,7 +28,8 @@ IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 PENALTY = 0.7  # in units of the size that the noise of all groups together has
-MANY_CLASSES_SLOPE = 10.0  # over the root of the number of features, since they tell much the same
+MANY_CLASSES_SLOPE = 10.0  # over the root of the number of features, since they tell much the same,
+MOST_SLOPE = 3.5  # and at most this
 SMALLEST_SHARE = 0.02  # of a class, in units of what it would be if all were equally frequent
 
 
@@ -110,7 +111,7 @@ class HistogramBase:
         shares: Floats = of_class / of_class.sum()
         penalty = max(PENALTY * noise * math.sqrt(len(counts)), 1.0)
         divisor = sizes + penalty
-        slope = SLOPE if n_classes == 2 else MANY_CLASSES_SLOPE / math.sqrt(n_measured)
+        slope = SLOPE if n_classes == 2 else min(MANY_CLASSES_SLOPE / math.sqrt(n_measured), MOST_SLOPE)
         effects = slope * _scores((counts - np.outer(sizes, shares)) / divisor[:, np.newaxis])
         spread = slope * noise * math.sqrt(2.0 if n_classes == 2 else 1 - 1 / n_classes) / divisor
         return shares, effects, spread
