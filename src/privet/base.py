@@ -91,7 +91,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         if unsupported:
             raise ParameterError(
                 f"fit() does not take {', '.join(sorted(unsupported))}: weights taken from data would not be private; "
-                "meet imbalance with a threshold on predict_proba"
+                "meet a rare class with a threshold on predict_proba"
             )
         schema, X, y = self._read(X, y)
         learner, plan, planned = self._plan(schema, self.n_rows_hint)

@@ -21,6 +21,7 @@ FEW_FEATURES_PURE = 50, 1000  # for two classes and features with so much each f
 SIGNED_SUMS = 20  # of n epsilon over the number of features; below, two classes have one signed sum for both counts
 TWO_CLASSES_PER_FEATURE, MANY_CLASSES_PER_FEATURE = 6, 25  # of n epsilon; where there is less, fewer are measured
 FEWEST_FEATURES = 3
+MANY_FEATURES = 16  # two classes: above, a choice among all features pays off sooner than a look at each of them
 TWO_CLASSES, MANY_CLASSES = 16_000, 30_000  # of n^2 rho; rounds pay off above
 BASE_FALLS = 8_000, 40_000  # of n^2 rho: from nearly all to what remains the base's part
 TINY_SIGNAL, LARGE_SIGNAL = 500, 1_000_000  # of n^2 rho; quantiles, then finer cells and deeper trees, pay off above
@@ -56,6 +57,10 @@ class Outline:
     split_part: Fraction = Fraction(1, 2)
 
 
+# Each round asks one question of all features, and all that is spent on it is spent on one sum of all records.
+STUMPS = Outline(NOTHING, NOTHING, 0, None, 16, 1, PURE_SPLIT_PART)
+
+
 def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: int) -> Outline:
     """Return how to begin, from public facts: the kind of guarantee, the features, a guess at the number of records.
 
@@ -78,6 +83,8 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
         return Outline(NOTHING, Fraction(1, 50), 0, None, 16, 2, PURE_SPLIT_PART)
     base = HistogramBase(n_rows, _fewer(encoding.n_features, signal, encoding.n_classes))
     if encoding.n_classes == 2:
+        if signal < TWO_CLASSES_PURE and encoding.n_features > MANY_FEATURES:
+            return STUMPS
         each, least = FEW_FEATURES_PURE
         if signal >= (least if signal >= each * encoding.n_features else TWO_CLASSES_PURE):
             return Outline(NOTHING, NOTHING, 0, None, 16, 2, PURE_SPLIT_PART)
@@ -97,6 +104,8 @@ def _fewer(n_features: int, signal: float, n_classes: int) -> int | None:
 
 
 def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
+    if encoding.n_classes == 2 and signal < TWO_CLASSES and encoding.n_features > MANY_FEATURES:
+        return STUMPS
     if encoding.n_classes and signal < (TWO_CLASSES if encoding.n_classes == 2 else MANY_CLASSES):
         return Outline(NOTHING, ALL, 0, HistogramBase(n_rows))
     if signal < TINY_SIGNAL:
