@@ -185,7 +185,9 @@ MIDDLING_TWO = Schema(dict(list(WIDE.features.items())[:12]), classes=["no", "ye
 @pytest.mark.parametrize(
     ("epsilon", "delta", "schema", "n_rows", "base", "rounds"),
     [
-        (0.1, 0.0, WIDE_TWO, 300, "None", True),
+        (0.1, 0.0, WIDE_TWO, 300, "class histograms of 5 features", False),
+        (0.1, 0.0, WIDE_TWO, 400, "None", True),
+        (0.1, 1e-6, WIDE_TWO, 300, "class histograms", False),
         (0.1, 1e-6, WIDE_TWO, 3_000, "None", True),
         (0.1, 0.0, MIDDLING_TWO, 300, "class histograms of 5 features", False),
         (0.1, 0.0, TWO, 300, "pairs not measured", False),

@@ -21,7 +21,8 @@ FEW_FEATURES_PURE = 50, 1000  # for two classes and features with so much each f
 SIGNED_SUMS = 20  # of n epsilon over the number of features; below, two classes have one signed sum for both counts
 TWO_CLASSES_PER_FEATURE, MANY_CLASSES_PER_FEATURE = 6, 25  # of n epsilon; where there is less, fewer are measured
 FEWEST_FEATURES = 3
-MANY_FEATURES = 16  # two classes: above, a choice among all features pays off sooner than a look at each of them
+MANY_FEATURES = 16  # two classes: above, a choice among all features pays off sooner than a look at each of them,
+STUMPS_PURE, STUMPS_CONCENTRATED = 40, 80  # from so much of n epsilon, or n^2 rho, on
 TWO_CLASSES, MANY_CLASSES = 16_000, 30_000  # of n^2 rho; rounds pay off above
 BASE_FALLS = 8_000, 40_000  # of n^2 rho: from nearly all to what remains the base's part
 TINY_SIGNAL, LARGE_SIGNAL = 500, 1_000_000  # of n^2 rho; quantiles, then finer cells and deeper trees, pay off above
@@ -83,7 +84,7 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
         return Outline(NOTHING, Fraction(1, 50), 0, None, 16, 2, PURE_SPLIT_PART)
     base = HistogramBase(n_rows, _fewer(encoding.n_features, signal, encoding.n_classes))
     if encoding.n_classes == 2:
-        if signal < TWO_CLASSES_PURE and encoding.n_features > MANY_FEATURES:
+        if STUMPS_PURE <= signal < TWO_CLASSES_PURE and encoding.n_features > MANY_FEATURES:
             return STUMPS
         each, least = FEW_FEATURES_PURE
         if signal >= (least if signal >= each * encoding.n_features else TWO_CLASSES_PURE):
@@ -104,7 +105,7 @@ def _fewer(n_features: int, signal: float, n_classes: int) -> int | None:
 
 
 def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
-    if encoding.n_classes == 2 and signal < TWO_CLASSES and encoding.n_features > MANY_FEATURES:
+    if encoding.n_classes == 2 and STUMPS_CONCENTRATED <= signal < TWO_CLASSES and encoding.n_features > MANY_FEATURES:
         return STUMPS
     if encoding.n_classes and signal < (TWO_CLASSES if encoding.n_classes == 2 else MANY_CLASSES):
         return Outline(NOTHING, ALL, 0, HistogramBase(n_rows))
