@@ -16,7 +16,7 @@ RULES = (
 
 
 def rank_table(places: pd.DataFrame, rivals: str, measure: str) -> list[str]:
-    """Methods by row, epsilons by column: average rank, and wins in parentheses."""
+    """Methods by row, epsilons by column: average rank, and wins in parentheses; nothing where one is not finished."""
     part = places[(places.rivals == rivals) & (places.measure == measure)]
     if part.empty:
         return []
@@ -26,7 +26,8 @@ def rank_table(places: pd.DataFrame, rivals: str, measure: str) -> list[str]:
     lines += _head(["method", *(f"epsilon {epsilon:g}" for epsilon in epsilons)])
     for method in part.groupby("method").average_rank.mean().sort_values().index:
         own = part[part.method == method].set_index("epsilon")
-        lines.append(_line([method, *(f"{own.average_rank[e]:.2f} ({own.wins[e]})" for e in epsilons)]))
+        shown = [f"{own.average_rank[e]:.2f} ({own.wins[e]})" if e in own.index else "" for e in epsilons]
+        lines.append(_line([method, *shown]))
     return [*lines, ""]
 
 

@@ -100,7 +100,7 @@ class Candidates:
             elif n_codes <= all_subsets_up_to:
                 subset_features.append(feature)
             else:
-                walks.extend(_orders(feature, n_codes, rng))
+                walks.extend(orders(feature, n_codes, rng, max(1, WALKS // n_codes)))
         return cls(domains, tuple(walks), tuple(subset_features))
 
     def __len__(self) -> int:
@@ -187,10 +187,11 @@ def thresholds(domains: Domains, feature: int, cuts: Sequence[int]) -> Iterator[
     yield Walk(feature, (missing, *cells), tuple(cut + 1 for cut in cuts))
 
 
-def _orders(feature: int, n_codes: int, rng: PublicRng) -> Iterator[Walk]:
-    for code in range(n_codes):
+def orders(feature: int, n_codes: int, rng: PublicRng, n_orders: int) -> Iterator[Walk]:
+    """Yield the walks of an unordered feature: each code against the rest, and prefixes of random, public orders."""
+    for code in range(n_codes if n_codes > 2 else 1):
         yield Walk(feature, (code,), (0,))
     # single codes are listed already, and all but one of the codes is the same division
     places = tuple(range(1, n_codes - 2))
-    for _ in range(max(1, WALKS // n_codes)):
+    for _ in range(n_orders if places else 0):
         yield Walk(feature, tuple(rng.permutation(n_codes).tolist()), places)

@@ -18,13 +18,15 @@ from privet.kernels.gradient_histogram import (
 )
 from privet.randomness import PublicRng
 from privet.structure.building import Split, Subset, Threshold
-from privet.structure.candidates import Candidates, Walk, thresholds
+from privet.structure.candidates import Candidates, Walk, orders, thresholds
 from privet.structure.complete_trees import CompleteTrees
 from privet.structure.domains import Domains
 from privet.structure.splits import Splits
 from privet.tables.protocol import Table
 
 IntArray = NDArray[np.int64]
+
+ORDERS = 8  # of a feature's categories, for each tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,14 +90,17 @@ class CellGrid:
         return cuts
 
     def candidates(self, rng: PublicRng) -> Candidates:
-        """List the splits of one tree: every cut, and the prefixes of one random, public order of the categories."""
+        """List the splits of one tree: every cut; each category against the rest, and prefixes of a few random orders.
+
+        The orders are public, and new for each tree.
+        """
         walks: list[Walk] = []
         for feature in self.domains.splittable.tolist():
             n_cells = int(self.domains.n_cells[feature])
             if self.domains.ordered[feature]:
                 walks.extend(thresholds(self.domains, feature, range(n_cells - 1)))
             else:
-                walks.append(Walk(feature, tuple(rng.permutation(n_cells).tolist()), tuple(range(n_cells - 1))))
+                walks.extend(orders(feature, n_cells, rng, ORDERS))
         return Candidates(self.domains, tuple(walks), ())
 
     def in_codes(self, split: Split) -> Split:
