@@ -26,6 +26,7 @@ from privet.learning import Hints, Learner
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_choice, check_whole, exact
 from privet.planning.mixture import LABEL_PART, HonestBudget, honest_budget, honest_depth
+from privet.planning.without_noise import plan_without_noise
 from privet.randomness import PublicRng
 from privet.release import Release
 from privet.schema import Schema
@@ -47,7 +48,6 @@ FINE_BINS = 1024  # without privacy: close to the values themselves
 TREES = 100  # of the paper, without privacy
 STRUCTURE = "structure points of each node; nodes of one level are disjoint"
 ESTIMATION = "estimation points of each leaf; leaves are disjoint"
-ALL = "all records, without noise"
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class ConsistentForest:
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
         """Plan one event without noise: the whole forest."""
-        return Plan.in_sequence({"trees": self.n_trees}, forest=terms.choice("the forest", None, sees=ALL))
+        return plan_without_noise(self.n_trees, terms, share)
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
         """Algorithm 1, lines 3 to 11 in `grow_honest_forest`, and then line 12."""

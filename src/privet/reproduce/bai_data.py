@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privet.schema import Numeric, Schema
+from privet.domains import Numeric
+from privet.schema import Schema
 
 if TYPE_CHECKING:
     from privet.reproduce.data import DataFolder, DataSet

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.domains import Numeric
 from privet.errors import NonPrivateWarning
 from privet.randomness import public_rng
 from privet.reproduce.bai_cells import BREIMAN, METHODS, make
-from privet.schema import Numeric, Schema
+from privet.schema import Schema
 
 if TYPE_CHECKING:
     from privet.reproduce.data import DataFolder

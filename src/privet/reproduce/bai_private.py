@@ -29,6 +29,7 @@ SOURCES = (
     "privet.planning.mixture",
     "privet.published.multinomial_forest",
     "privet.published.smooth_forest",
+    "privet.published.smooth_scores",
     "privet.scores",
     "privet.structure.honest_growth",
     "privet.structure.two_stages",

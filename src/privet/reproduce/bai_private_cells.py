@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.domains import Numeric
 from privet.errors import NonPrivateWarning, UnsoundWarning
 from privet.learners.disjoint_forest import DisjointForestClassifier
 from privet.learners.multinomial_forest import MultinomialForestClassifier
 from privet.published import MultinomialForest2021Classifier, SmoothForestClassifier
 from privet.randomness import PublicRng, public_rng
 from privet.reproduce.bai_cells import folds_of
-from privet.schema import Numeric, Schema
+from privet.schema import Schema
 
 if TYPE_CHECKING:
     from privet.reproduce.data import DataFolder

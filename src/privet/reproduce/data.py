@@ -9,8 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from privet.domains import Categorical, Numeric
 from privet.errors import ParameterError
-from privet.schema import Categorical, Numeric, Schema
+from privet.schema import Schema
 
 if TYPE_CHECKING:
     import pandas as pd

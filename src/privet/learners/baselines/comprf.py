@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from privet.base import PrivateClassifier
 from privet.encoding import Column, Encoding
-from privet.errors import ParameterError
 from privet.events import Plan
 from privet.kernels.honest_pivots import PivotTree, count_pivot_votes, grow_pivot_tree
-from privet.learners.baselines.consistent import FINE_BINS, NOT_PRIVATE
+from privet.learners.baselines.consistent import FINE_BINS
 from privet.learning import Hints
 from privet.parameters import check_choice, check_whole
+from privet.planning.without_noise import plan_without_noise
 from privet.randomness import PublicRng, derive_seed
 from privet.release import Release
 from privet.schema import Schema
@@ -73,9 +73,7 @@ class CompRF:
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
         """Plan one event without noise: the whole forest."""
-        if share is not None:
-            raise ParameterError(NOT_PRIVATE)
-        return Plan.in_sequence({"trees": self.n_trees}, forest=terms.choice("the forest", None))
+        return plan_without_noise(self.n_trees, terms, share)
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> PivotForest:
         """Draw pivots and follow the records down."""

@@ -18,6 +18,7 @@ from privet.fitting import threads
 from privet.learning import Hints
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_whole
+from privet.planning.without_noise import plan_without_noise
 from privet.randomness import PublicRng
 from privet.release import Release
 from privet.schema import Schema
@@ -26,7 +27,6 @@ from privet.tables import Table
 from privet.terms import Share, Terms
 
 FINE_BINS = 1024
-NOT_PRIVATE = "this rival has no private form: set epsilon=None"
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,7 @@ class RivalForest:
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
         """Plan one event without noise: the whole forest."""
-        if share is not None:
-            raise ParameterError(NOT_PRIVATE)
-        return Plan.in_sequence({"trees": self.n_trees}, forest=terms.choice("the forest", None))
+        return plan_without_noise(self.n_trees, terms, share)
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
         """Grow the trees, and label each leaf by the majority."""
