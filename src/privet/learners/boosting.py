@@ -253,10 +253,12 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     schema : Schema, optional
         What is public. Without it domains are read off the data, and nothing is guaranteed.
     n_trees : int or "auto", default="auto"
-        The most rounds that the budget is divided into at first: 60, or 16 for pure epsilon; fewer where the number of
-        records is too small for that. As soon as noise is winning, rounds get more and become fewer.
+        The most rounds that the budget is divided into at first: 60, or 30 where n^2 rho is above a million; 16 for
+        pure epsilon; fewer where the number of records is too small for that. As soon as noise is winning, rounds get
+        more and become fewer.
     max_depth : int or "auto", default="auto"
-        Levels of splits of each tree: 3, or 2 for pure epsilon and where n^2 rho is below a million.
+        Levels of splits of each tree: 2, or 5 where n^2 rho is above a million, 3 where nothing is known of the number
+        of records, 1 for small data with two classes and more than 16 features.
     n_rows_hint : int, optional
         A public guess at the number of records, its order of magnitude is enough. With it small data gets a base alone:
         where n epsilon is below 500 or 1,000 for pure epsilon, or n^2 rho below 16,000 (many classes: 2,000, 30,000).
