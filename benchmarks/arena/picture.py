@@ -23,12 +23,13 @@ def draw(places: pd.DataFrame, path: Path) -> None:
             row = places[places.rivals == rivals]
             # One look for a method in both panels of a row, since they share a legend.
             order = row.groupby("method").average_rank.mean().sort_values().index
-            looks = dict(zip(order, zip(cycle(COLOURS), cycle(MARKERS)), strict=False))
+            lines = [style for style in ("-", "--", ":") for _ in COLOURS]  # dashed where colours begin anew
+            looks = dict(zip(order, zip(cycle(COLOURS), cycle(MARKERS), cycle(lines)), strict=False))
             for panel, (measure, words) in zip(axes, MEASURES.items(), strict=True):
                 part = row[row.measure == measure]
                 for method in [method for method in order if method in set(part.method)]:
-                    line, (colour, marker) = part[part.method == method], looks[method]
-                    panel.plot(line.epsilon, line.average_rank, label=method, color=colour, marker=marker)
+                    line, (colour, marker, style) = part[part.method == method], looks[method]
+                    panel.plot(line.epsilon, line.average_rank, style, label=method, color=colour, marker=marker)
                 panel.set(xscale="log", title=f"{guarantee}: average rank by {words}", ylabel="average rank")
                 panel.invert_yaxis()
             if axes[1].lines:
