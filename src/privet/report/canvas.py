@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from privet.models.axes import round_numbers, short
-from privet.report.markup import Markup, join, tag
+from privet.report.markup import Markup, picture, tag
 
 Point = tuple[float, float]
 
@@ -85,17 +85,7 @@ class Canvas:
 
     def svg(self, title: str, description: str, *parts: Markup) -> Markup:
         """Return the picture, with its name and a text in its place for those who do not see it."""
-        return tag(
-            "svg",
-            tag("title", title),
-            tag("desc", description),
-            join(*parts),
-            viewBox=f"0 0 {self.width} {self.height}",
-            width=self.width,
-            height=self.height,
-            role="img",
-            aria_label=title,
-        )
+        return picture(title, description, self.width, self.height, *parts)
 
 
 def stairs(edges: Sequence[float], heights: Sequence[float]) -> list[Point]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from privet.report.markup import Markup, join, tag
+from privet.report.markup import Markup, picture, tag
 
 LINES = 4  # how many lines a chart can tell apart, by colour and by dashes
 
@@ -23,7 +23,7 @@ def bars(title: str, items: Sequence[tuple[str, float, str]], *, width: int = 72
             tag("rect", x=label, y=y + 5, width=f"{length:.1f}", height=row - 10, rx=2, class_="f1"),
             tag("text", text, x=f"{label + length + 8:.1f}", y=y + 17, class_="muted"),
         ]
-    return _svg(title, "; ".join(f"{name}: {text}" for name, _, text in items), width, len(items) * row + 4, *parts)
+    return picture(title, "; ".join(f"{name}: {text}" for name, _, text in items), width, len(items) * row + 4, *parts)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def lines(
     if x_title:
         parts.append(tag("text", x_title, x=at(0.5), y=height - 8, class_="middle muted"))
     spoken = "; ".join(f"{line.name}: from {line.heights[0]:.0%} to {line.heights[-1]:.0%}" for line in series)
-    return _svg(title, f"{y_title}. {spoken}".lstrip(". "), width, height, *parts)
+    return picture(title, f"{y_title}. {spoken}".lstrip(". "), width, height, *parts)
 
 
 def legend(names: Sequence[str], left: int, right: int) -> list[Markup]:
@@ -92,20 +92,6 @@ def legend(names: Sequence[str], left: int, right: int) -> list[Markup]:
         parts.append(tag("line", x1=f"{x:.1f}", x2=f"{x + 24:.1f}", y1=10, y2=10, class_=f"line l{number}"))
         parts.append(tag("text", _short(name, int(step / 8)), x=f"{x + 30:.1f}", y=14))
     return parts
-
-
-def _svg(title: str, description: str, width: int, height: int, *parts: Markup) -> Markup:
-    return tag(
-        "svg",
-        tag("title", title),
-        tag("desc", description),
-        join(*parts),
-        viewBox=f"0 0 {width} {height}",
-        width=width,
-        height=height,
-        role="img",
-        aria_label=title,
-    )
 
 
 def _short(text: str, most: int) -> str:

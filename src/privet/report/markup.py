@@ -39,6 +39,21 @@ def join(*children: Content) -> Markup:
     return Markup("".join(parts))
 
 
+def picture(title: str, description: str, width: int, height: int, *parts: Markup) -> Markup:
+    """Return a picture, with its name and a text in its place for those who do not see it."""
+    return tag(
+        "svg",
+        tag("title", title),
+        tag("desc", description),
+        join(*parts),
+        viewBox=f"0 0 {width} {height}",
+        width=width,
+        height=height,
+        role="img",
+        aria_label=title,
+    )
+
+
 def table(
     caption: str, header: Sequence[str], rows: Sequence[Sequence[Content]], *, numbers: frozenset[int] = frozenset()
 ) -> Markup:
