@@ -9,8 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled
-from privet.kernels.honest_draws import below, poisson, shuffle_first, softmax_choice, start_draws, uniform
+from privet.compiling import compiled, inlined
+from privet.kernels.honest_draws import below, poisson, shuffle_first, skip, softmax_choice, start_draws, uniform
+from privet.kernels.honest_rare import (
+    RareCodes,
+    RareCounts,
+    best_of_pairs,
+    complete_counts,
+    count_rare,
+    forget_counts,
+    make_rare_counts,
+)
 from privet.kernels.honest_scores import (
     CATEGORIES,
     ORDERED_MISSING,
@@ -93,10 +102,12 @@ class Records(NamedTuple):
         The features' codes, missing values of ordered features first (see `honest_scores`).
     target : int32 array
         Classes.
-    places : uint16 array of shape (n_rows, n_features)
-        Where the counts of each code begin in a histogram of all features; empty where such a histogram is too long.
+    rare : RareCodes
+        The rare codes of features that nearly always have one code.
+    places : uint16 array of shape (n_rows, number of other features)
+        Where the counts of each code begin in a histogram of all others; empty where such a histogram is too long.
     kinds, n_codes, starts : int64 arrays
-        Kind and number of codes of each feature; where its counts begin in a histogram of all.
+        Kind and number of codes of each feature; where its counts begin in either histogram.
     n_classes : int
         Number of classes.
     x_log_x : float64 array
@@ -104,6 +115,7 @@ class Records(NamedTuple):
     """
 
     codes: NDArray[np.uint16]
+    rare: RareCodes
     places: NDArray[np.uint16]
     target: NDArray[np.int32]
     kinds: NDArray[np.int64]
@@ -150,7 +162,9 @@ def grow_honest_tree(records: Records, growth: Growth, seed: int | np.uint64, tr
     first_child, counts = np.zeros(most, np.int32), np.zeros((most, n_classes), np.int64)
     bounds, depth = np.zeros((most, 4), np.int64), np.zeros(most, np.int32)
     n_points = structure.size + (estimation.size if growth.only_valid else 0)
-    scratch = make_scratch(n_points, records.n_codes.max(), records.n_codes.sum(), n_classes)
+    rare = make_rare_counts(records.rare, records.n_codes, n_classes)
+    others = records.n_codes.sum() - rare.histogram.size // (n_classes + 1)
+    scratch = make_scratch(n_points, records.n_codes.max(), others, n_classes)
     rows, columns = np.empty(n_points, np.int32), np.empty(n_points, np.int32)
     order = np.arange(records.n_codes.size)
     bounds[0, 1], bounds[0, 3] = structure.size, estimation.size
@@ -162,7 +176,9 @@ def grow_honest_tree(records: Records, growth: Growth, seed: int | np.uint64, tr
         of_estimation = estimation[bounds[node, 2] : bounds[node, 3]]
         chosen, at = NO_SPLIT, 0
         if of_estimation.size > growth.split_above and depth[node] < growth.max_depth:
-            chosen, at = _choose(records, growth, of_structure, of_estimation, rows, columns, order, scratch, state)
+            chosen, at = _choose(
+                records, growth, of_structure, of_estimation, rows, columns, order, rare, scratch, state
+            )
         if chosen != NO_SPLIT:
             codes, kind = records.codes[chosen], records.kinds[chosen]
             middle = bounds[node, 2] + _partition(codes, kind, at, of_estimation)
@@ -215,6 +231,7 @@ def _choose(
     rows: Any,
     columns: Any,
     order: Any,
+    rare: RareCounts,
     scratch: Scratch,
     state: Any,
 ) -> tuple[int, int]:
@@ -231,12 +248,17 @@ def _choose(
             rows[n_points], columns[n_points] = row, records.n_classes
             n_points += 1
     wanted = Candidates(growth.min_child if growth.only_valid else 0, estimation.size, -1, _ANY)
+    rows, columns = rows[:n_points], columns[:n_points]
+    count_rare(records.rare, rows, columns, rare)
     if growth.rule == MULTINOMIAL:
-        return _by_softmax(records, growth, n_each, rows[:n_points], columns[:n_points], wanted, scratch, state)
-    return _by_search(records, growth, n_each, rows[:n_points], columns[:n_points], order, wanted, scratch, state)
+        chosen = _by_softmax(records, growth, n_each, rows, columns, wanted, rare, scratch, state)
+    else:
+        chosen = _by_search(records, growth, n_each, rows, columns, order, wanted, rare, scratch, state)
+    forget_counts(records.starts, records.n_codes, rare)
+    return chosen
 
 
-@compiled
+@inlined  # a call hands over some thirty arrays, which can take longer than to score a feature
 def _score(
     records: Records,
     growth: Growth,
@@ -246,12 +268,17 @@ def _score(
     columns: Any,
     counted: bool,
     wanted: Candidates,
+    rare: RareCounts,
     scratch: Scratch,
 ) -> int:
-    """Score the candidates of a feature; `counted` says that all features are counted already."""
-    if counted:
-        begin = records.starts[j]
-        found = collect_codes(scratch.whole[begin : begin + records.n_codes[j] * scratch.counts.shape[1]], scratch)
+    """Score the candidates of a feature; `counted` says that all without rare codes are counted already."""
+    begin, end = records.starts[j], records.starts[j] + records.n_codes[j] * scratch.counts.shape[1]
+    if records.rare.common[j] >= 0:
+        histogram = rare.histogram[begin:end]
+        complete_counts(histogram, records.rare.common[j], rare.totals)
+        found = collect_codes(histogram, scratch)
+    elif counted:
+        found = collect_codes(scratch.whole[begin:end], scratch)
     else:
         found = count_codes(records.codes[j], records.n_codes[j], rows, columns, scratch)
     return score_candidates(records.kinds[j], found, n_each, growth.entropy, records.x_log_x, wanted, scratch)
@@ -259,7 +286,15 @@ def _score(
 
 @compiled
 def _by_softmax(
-    records: Records, growth: Growth, n_each: Any, rows: Any, columns: Any, wanted: Candidates, scratch: Any, state: Any
+    records: Records,
+    growth: Growth,
+    n_each: Any,
+    rows: Any,
+    columns: Any,
+    wanted: Candidates,
+    rare: RareCounts,
+    scratch: Any,
+    state: Any,
 ) -> tuple[int, int]:
     """Section 3.2: a feature by the best decreases of all, then a value by the decreases of that feature."""
     n_features = records.n_codes.size
@@ -267,15 +302,21 @@ def _by_softmax(
     counted = in_one_pass(records.places, rows.size, scratch)
     if counted:
         count_all_codes(records.places, rows, columns, scratch)
-    for j in range(n_features):
-        n_candidates = _score(records, growth, j, n_each, rows, columns, counted, wanted, scratch)
-        if n_candidates > 0:  # features that do not vary in the node are left out, as in the authors' code
+    of_pairs = best_of_pairs(records.starts, records.n_codes, n_each, growth.entropy, records.x_log_x, wanted, rare)
+    for j in range(n_features):  # features that do not vary in the node are left out, as in the authors' code
+        if records.rare.common[j] >= 0 and (not rare.varies[j] or records.n_codes[j] == 2):
+            if of_pairs[j] > -np.inf:
+                best[found], features[found] = of_pairs[j], j
+                found += 1
+            continue
+        n_candidates = _score(records, growth, j, n_each, rows, columns, counted, wanted, rare, scratch)
+        if n_candidates > 0:
             best[found], features[found] = scratch.scores[:n_candidates].max(), j
             found += 1
     if found == 0:
         return NO_SPLIT, 0
     j = features[softmax_choice(state, best[:found], growth.feature_rate)]
-    n_candidates = _score(records, growth, j, n_each, rows, columns, counted, wanted, scratch)
+    n_candidates = _score(records, growth, j, n_each, rows, columns, counted, wanted, rare, scratch)
     return j, scratch.cuts[softmax_choice(state, scratch.scores[:n_candidates], growth.value_rate)]
 
 
@@ -288,6 +329,7 @@ def _by_search(
     columns: Any,
     order: Any,
     wanted: Candidates,
+    rare: RareCounts,
     scratch: Scratch,
     state: Any,
 ) -> tuple[int, int]:
@@ -304,9 +346,13 @@ def _by_search(
         shuffle_first(state, order[looked:], 1)
         j = order[looked]
         looked += 1
+        if records.rare.common[j] >= 0 and not rare.varies[j]:  # no candidate, whatever the range
+            if growth.rule == RANGE:
+                skip(state, growth.n_points)
+            continue
         if growth.rule == RANGE:
             wanted = _within_range(records.codes[j], growth, n_each.sum(), rows, wanted, state)
-        n_candidates = _score(records, growth, j, n_each, rows, columns, False, wanted, scratch)
+        n_candidates = _score(records, growth, j, n_each, rows, columns, False, wanted, rare, scratch)
         if n_candidates == 0:
             continue
         n_seen += 1

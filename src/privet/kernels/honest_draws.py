@@ -26,6 +26,12 @@ def _word(state: NDArray[np.uint64]) -> Any:
 
 
 @compiled
+def skip(state: NDArray[np.uint64], n: int) -> None:
+    """Leave out `n` draws whose outcome does not matter, so that all that follow are as if they had been made."""
+    state[2] += np.uint64(n)
+
+
+@compiled
 def uniform(state: NDArray[np.uint64]) -> float:
     """Draw from [0, 1)."""
     return float(_word(state) >> np.uint64(11)) * _UNIT

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled
+from privet.compiling import compiled, inlined
 from privet.kernels.honest_draws import below, shuffle_first, start_draws
 
 
@@ -28,14 +28,43 @@ class PivotTree(NamedTuple):
     counts: NDArray[np.int64]
 
 
+class Pivots(NamedTuple):
+    """Two pivots, and in which coordinates they differ: no other one brings a record nearer to either of them.
+
+    Attributes
+    ----------
+    first, second : float32 arrays
+        The pivots: numbers come first, then codes of categories.
+    numbers, categories : int32 arrays
+        The coordinates in which they differ, in order.
+    """
+
+    first: NDArray[np.float32]
+    second: NDArray[np.float32]
+    numbers: NDArray[np.int32]
+    categories: NDArray[np.int32]
+
+
 @compiled
-def nearer_to_second(x: Any, first: Any, second: Any, n_numeric: int) -> bool:
-    """Compare squared distances: Euclid's on numbers, which come first, plus one for each differing category."""
-    difference = 0.0
-    for j in range(n_numeric):
+def compare_pivots(first: Any, second: Any, n_numeric: int, differing: NDArray[np.int32]) -> Pivots:
+    """Find out where two pivots differ; `differing` is memory for as many coordinates as there are."""
+    found, n_numbers = 0, 0
+    for j in range(first.size):
+        if first[j] != second[j]:
+            differing[found] = j
+            found += 1
+            n_numbers += j < n_numeric
+    return Pivots(first, second, differing[:n_numbers], differing[n_numbers:found])
+
+
+@inlined
+def nearer_to_second(x: Any, pivots: Pivots) -> bool:
+    """Compare squared distances: Euclid's on numbers, plus one for each differing category."""
+    first, second, difference = pivots.first, pivots.second, 0.0
+    for j in pivots.numbers:
         to_first, to_second = x[j] - first[j], x[j] - second[j]
         difference += to_first * to_first - to_second * to_second
-    for j in range(n_numeric, x.size):
+    for j in pivots.categories:
         difference += np.int64(x[j] != first[j]) - np.int64(x[j] != second[j])
     return difference > 0.0
 
@@ -82,6 +111,7 @@ def grow_pivot_tree(
     counts, bounds = np.zeros((most, n_classes), np.int64), np.zeros((most, 4), np.int64)
     bounds[0, 1], bounds[0, 3] = structure.size, estimation.size
     open_nodes, n_open, n_nodes = np.zeros(most, np.int32), 1, 1
+    differing = np.empty(points.shape[1], np.int32)
     while n_open > 0:
         n_open -= 1
         node = open_nodes[n_open]
@@ -91,9 +121,10 @@ def grow_pivot_tree(
         if of_estimation.size > split_above:
             first, second = _draw_pivots(of_structure, target, by_class, state)
         if first >= 0:
-            middle = bounds[node, 2] + _partition(points, of_estimation, first, second, n_numeric)
+            both = compare_pivots(points[first], points[second], n_numeric, differing)
+            middle = bounds[node, 2] + _partition(points, of_estimation, both)
             if bounds[node, 2] < middle < bounds[node, 3]:
-                split = bounds[node, 0] + _partition(points, of_structure, first, second, n_numeric)
+                split = bounds[node, 0] + _partition(points, of_structure, both)
                 pivots[0, node], pivots[1, node], first_child[node] = first, second, n_nodes
                 bounds[n_nodes] = (bounds[node, 0], split, bounds[node, 2], middle)
                 bounds[n_nodes + 1] = (split, bounds[node, 1], middle, bounds[node, 3])
@@ -129,11 +160,11 @@ def _draw_pivots(rows: Any, target: Any, by_class: bool, state: Any) -> tuple[in
 
 
 @compiled
-def _partition(points: Any, rows: Any, first_pivot: int, second_pivot: int, n_numeric: int) -> int:
+def _partition(x: Any, rows: Any, pivots: Pivots) -> int:
     """Put rows nearer to the first pivot first, and return how many they are."""
     first, last = 0, rows.size - 1
     while first <= last:
-        if nearer_to_second(points[rows[first]], points[first_pivot], points[second_pivot], n_numeric):
+        if nearer_to_second(x[rows[first]], pivots):
             rows[first], rows[last] = rows[last], rows[first]
             last -= 1
         else:
@@ -146,9 +177,16 @@ def count_pivot_votes(
     x: NDArray[np.float32], points: NDArray[np.float32], n_numeric: int, tree: PivotTree, labels: Any, votes: Any
 ) -> None:
     """Add each record's vote in one tree to `votes` (n_rows, n_classes)."""
-    for row in range(x.shape[0]):
-        node = 0
-        while tree.first_pivot[node] >= 0:
+    rows, differing = np.arange(x.shape[0]).astype(np.int32), np.empty(points.shape[1], np.int32)
+    bounds = np.zeros((tree.first_pivot.size, 2), np.int64)
+    bounds[0, 1] = rows.size
+    for node in range(tree.first_pivot.size):  # parents come before their children
+        begin, end = bounds[node]
+        if tree.first_pivot[node] < 0:
+            for row in rows[begin:end]:
+                votes[row, labels[node]] += 1
+        elif begin < end:
             first, second = points[tree.first_pivot[node]], points[tree.second_pivot[node]]
-            node = tree.first_child[node] + nearer_to_second(x[row], first, second, n_numeric)
-        votes[row, labels[node]] += 1
+            pivots, child = compare_pivots(first, second, n_numeric, differing), tree.first_child[node]
+            middle = begin + _partition(x, rows[begin:end], pivots)
+            bounds[child], bounds[child + 1] = (begin, middle), (middle, end)

@@ -20,6 +20,7 @@ SOURCES = (
     "privet.kernels.honest",
     "privet.kernels.honest_draws",
     "privet.kernels.honest_pivots",
+    "privet.kernels.honest_rare",
     "privet.kernels.honest_scores",
     "privet.structure.honest_growth",
     "privet.learners.baselines.consistent",

@@ -23,6 +23,7 @@ SIZES = (300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
 SOURCES = (
     "privet.kernels.honest",
     "privet.kernels.honest_draws",
+    "privet.kernels.honest_rare",
     "privet.kernels.honest_scores",
     "privet.learners.disjoint_forest",
     "privet.learners.multinomial_forest",

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from privet.encoding import Encoding
 from privet.errors import ParameterError
 from privet.kernels.honest import BERNOULLI, BEST, MULTINOMIAL, RANGE, Grown, Growth, Records, grow_honest_tree
+from privet.kernels.honest_rare import RareCodes
 from privet.kernels.honest_scores import CATEGORIES, ORDERED, ORDERED_MISSING
 from privet.randomness import PublicRng, derive_seed
 from privet.release import Release
@@ -33,6 +34,8 @@ SmallChild = Literal["stop", "avoid"]
 
 _RULES = {"multinomial": MULTINOMIAL, "best": BEST, "range": RANGE, "bernoulli": BERNOULLI}
 _NO_LIMIT = 1 << 30
+_RARE = 1 / 16  # all codes of a feature but one are rare if no larger share of records has them
+_FEW_CODES = 16  # with more, a walk through all codes of a feature costs too much in small nodes
 
 
 @dataclass(frozen=True)
@@ -101,10 +104,15 @@ class HonestRule:
             if not getattr(self, name) >= 0:
                 raise ParameterError(f"{name} must be at least 0, got {getattr(self, name)}: pass e.g. 10.0")
 
+    def looked_at(self, n_features: int) -> float:
+        """Return how many features a node looks at, on average and but for those that do not vary in it."""
+        if self.choice == "multinomial":
+            return float(n_features)
+        return math.sqrt(n_features) if self.n_features is None else float(self.n_features)
+
     def growth(self, n_rows: int, n_features: int) -> Growth:
         """Return the rule as compiled code takes it."""
-        rate = self.partition_rate
-        looked_at = math.sqrt(n_features) if self.n_features is None else float(self.n_features)
+        rate, looked_at = self.partition_rate, self.looked_at(n_features)
         return Growth(
             _RULES[self.choice],
             self.criterion == "entropy",
@@ -159,8 +167,9 @@ def grow_honest_forest(
     """
     if release.ledger.allowance is not None:
         raise ParameterError("honest growth on exact records has no privacy: use it with epsilon=None only")
-    records = lay_out_records(table, x_log_x=rule.criterion == "entropy")
-    growth = rule.growth(records.target.size, records.kinds.size)
+    n_features = table.encoding.n_features
+    records = lay_out_records(table, x_log_x=rule.criterion == "entropy", looked_at=rule.looked_at(n_features))
+    growth = rule.growth(records.target.size, n_features)
     seed = np.uint64(derive_seed(rng))
     grow = lambda tree: grow_honest_tree(records, growth, seed, tree)  # noqa: E731  # a name for one expression
     if n_jobs == 1:
@@ -188,36 +197,79 @@ class _TakeOut:
         return np.zeros(1, np.int64)
 
 
-def lay_out_records(table: Table, *, x_log_x: bool = False, moved: bool = True) -> Records:
-    """Take the records out of a table, missing values of ordered features before all others if `moved`."""
+def take_out_records(table: Table) -> tuple[NDArray[np.uint16], NDArray[np.int32]]:
+    """Take codes of shape (n_features, n_rows) and classes out of a table, in the order of its rows."""
     taken = _TakeOut()
     table.aggregate(taken)
     blocks = sorted(taken.blocks, key=lambda block: int(block.rows[0]) if block.rows.size else 0)
-    encoding = table.encoding
     codes = np.concatenate([block.codes for block in blocks], axis=1).astype(np.uint16)
-    target = np.concatenate([block.target for block in blocks]).astype(np.int32)
+    return codes, np.concatenate([block.target for block in blocks]).astype(np.int32)
+
+
+def lay_out_records(table: Table, *, x_log_x: bool = False, looked_at: float = 0.0) -> Records:
+    """Take the records out of a table and lay them out for growing.
+
+    Parameters
+    ----------
+    table : Table
+        The records.
+    x_log_x : bool, default=False
+        Whether the impurity is entropy.
+    looked_at : float, default=0.0
+        How many features a node looks at (`HonestRule.looked_at`). If records have fewer rare codes than that, these
+        are laid out by themselves. It decides how fast trees grow, and nothing else.
+    """
+    codes, target = take_out_records(table)
+    encoding = table.encoding
     kinds = np.full(encoding.n_features, CATEGORIES, np.int64)
     for j, column in enumerate(encoding.columns):
         if column.ordered:
             kinds[j] = ORDERED if column.missing_code is None else ORDERED_MISSING
-            if column.missing_code is not None and moved:
+            if column.missing_code is not None:  # missing values come before all others
                 codes[j] = np.where(codes[j] == column.missing_code, 0, codes[j] + 1)
     x = np.arange(target.size + 1 if x_log_x else 1, dtype=np.float64)
     width = encoding.n_classes + 1  # one count for each class, and one for estimation points
-    starts = np.concatenate([[0], np.cumsum(encoding.n_codes * width)]).astype(np.int64)
+    common = _common_codes(codes, encoding.n_codes, looked_at)
+    sizes, others = encoding.n_codes * width, common < 0
+    starts = np.where(others, np.cumsum(sizes * others), np.cumsum(sizes * ~others)) - sizes  # in two histograms
     places = np.zeros((0, 0), np.uint16)
-    if starts[-1] <= 1 << 16:
-        places = np.ascontiguousarray((starts[:-1, np.newaxis] + codes.astype(np.int64) * width).astype(np.uint16).T)
+    if sizes[others].sum() <= 1 << 16:
+        at = starts[others, np.newaxis] + codes[others].astype(np.int64) * width
+        places = np.ascontiguousarray(at.astype(np.uint16).T)
     return Records(
         codes,
+        _rare_codes(codes, common, starts, width),
         places,
         target,
         kinds,
         encoding.n_codes,
-        starts[:-1],
+        starts,
         encoding.n_classes,
         x * np.log(np.maximum(x, 1.0)),
     )
+
+
+def _common_codes(codes: NDArray[np.uint16], n_codes: IntArray, looked_at: float) -> NDArray[np.int32]:
+    """Return the code that nearly all records have, for each feature; -1 where there is none or it does not pay."""
+    common, n_rare = np.full(len(codes), -1, np.int32), 0
+    for j in np.flatnonzero(n_codes <= _FEW_CODES) if looked_at > 0 else ():
+        counts = np.bincount(codes[j], minlength=1)
+        others = codes.shape[1] - counts.max()
+        if others <= _RARE * codes.shape[1]:
+            common[j] = counts.argmax()
+            n_rare += others
+    # A node counts all rare codes, but without this layout only the features that it looks at.
+    return common if n_rare <= looked_at * codes.shape[1] else np.full_like(common, -1)
+
+
+def _rare_codes(codes: NDArray[np.uint16], common: NDArray[np.int32], starts: IntArray, width: int) -> RareCodes:
+    """Return each record's codes that differ from the common ones; counts of a code take `width` places."""
+    features = np.flatnonzero(common >= 0)
+    of_them = codes[features]
+    row, which = np.nonzero((of_them != common[features, np.newaxis]).T)
+    places = starts[features[which]] + of_them[which, row].astype(np.int64) * width
+    begins = np.searchsorted(row, np.arange(codes.shape[1] + 1))
+    return RareCodes(begins.astype(np.int64), features[which].astype(np.int32), places.astype(np.int32), common)
 
 
 def join_grown(encoding: Encoding, grown: list[Grown]) -> tuple[ExplicitTrees, IntArray]:

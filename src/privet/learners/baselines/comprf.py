@@ -25,7 +25,7 @@ from privet.planning.without_noise import plan_without_noise
 from privet.randomness import PublicRng, derive_seed
 from privet.release import Release
 from privet.schema import Schema
-from privet.structure.honest_growth import lay_out_records, majority_labels
+from privet.structure.honest_growth import majority_labels, take_out_records
 from privet.tables import Table
 from privet.terms import Share, Terms
 
@@ -78,15 +78,15 @@ class CompRF:
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> PivotForest:
         """Draw pivots and follow the records down."""
         release.ledger.charge(plan["forest"])
-        records, encoding = lay_out_records(table, moved=False), table.encoding
-        points, n_numeric = coordinates(encoding, records.codes)
+        (codes, target), encoding = take_out_records(table), table.encoding
+        points, n_numeric = coordinates(encoding, codes)
         consistent = self.variant == "consistent"
         n_structure, seed = len(points) // 2 if consistent else 0, np.uint64(derive_seed(rng))
         trees, labels = [], []
         for number in range(self.n_trees):
             tree = grow_pivot_tree(
                 points,
-                records.target,
+                target,
                 n_numeric,
                 encoding.n_classes,
                 n_structure,
