@@ -16,15 +16,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pandas as pd
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from arena import data, page, picture, ranks, regression
-from arena.cells import Cell, Cells, run, wanted
+from arena.cells import Cell, Cells
 from arena.data import MOST_ROWS, SPLITS, Problem, Task
+from arena.filling import fill
 from arena.methods import Method
 from arena.ours import CEILINGS, Ours, house
 from arena.peers import Peer, candidates, peers
@@ -32,6 +32,7 @@ from arena.peers import Peer, candidates, peers
 HERE = Path(__file__).resolve().parent
 EPSILONS = (0.1, 0.5, 1.0, 4.0)
 DELTA = 1e-6
+SMALL = 100  # rows to train on, times epsilon
 COMMAND = "python benchmarks/accuracy.py --data FOLDER"
 FIRST = (  # so that a run that is stopped early has what is asked for most
     *("adult", "california", "covertype (2)", "nursery (priority)", "mushroom", "compas", "diabetes", "wdbc"),
@@ -45,27 +46,6 @@ def regression_methods() -> list[Method]:
 
     ours = [Ours(name, DELTA) for name in privet.REGRESSORS]
     return [*ours, Peer("DP-EBM", "dp_ebm", DELTA), *CEILINGS]
-
-
-def fill(
-    problems: Iterable[Problem], methods: Sequence[Method], cells: Cells, epsilons: Sequence[float], splits: int
-) -> None:
-    """Train whatever is not there yet."""
-    bar = Progress(TextColumn("{task.description:60}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with bar:
-        for problem in problems:
-            every = wanted(problem, methods, epsilons, splits)
-            open_ones = [(cell, method) for cell, method in every if cell not in cells]
-            if not open_ones:
-                continue
-            line = bar.add_task(problem.task.name, total=len(open_ones))
-            for cell, method in open_ones:
-                bar.update(line, description=f"{problem.task.name}: {method.name}, {cell.rivals}, {cell.epsilon}")
-                done = run(problem, cell, method)
-                cells.add(done)
-                if done.error:
-                    bar.console.print(f"{done.task}: {done.method} at {done.epsilon}: {done.error}")
-                bar.advance(line)
 
 
 def selected(found: Sequence[Task], names: Sequence[str] | None) -> list[Task]:
@@ -94,8 +74,10 @@ def unfinished(means: pd.DataFrame, many_classes: Collection[str]) -> list[str]:
     return [f"Not finished, and not among the ranks where answers are missing: {', '.join(sorted(late))}.", ""]
 
 
-def report(cells: Sequence[Cell], tuning: set[str], binary: set[str], out: Path) -> None:
+def report(cells: Sequence[Cell], found: Sequence[Task], out: Path) -> None:
     """Write the tables, the picture and the page."""
+    tuning = {task.name for task in found if task.used_for_tuning}
+    binary = {task.name for task in found if task.n_classes == 2}
     means = ranks.table(cells)
     means["used_to_fix_rules"] = means.task.isin(tuning)
     means.to_csv(out / "accuracy.csv", index=False, float_format="%.5f", lineterminator="\n")
@@ -117,6 +99,14 @@ def report(cells: Sequence[Cell], tuning: set[str], binary: set[str], out: Path)
                     every_place.append(places.assign(kind=kind))
                     text += [*heading, *page.rank_table(places, rivals, measure)]
                     heading = []
+    signals = means.task.map({task.name: task.rows_hint for task in found}) * means.epsilon
+    text += [f"## Very small data: n epsilon below {SMALL}", ""]
+    n_pairs = len(means[signals < SMALL][["task", "epsilon"]].drop_duplicates())
+    text += [
+        f"Means over all {n_pairs} pairs of a task and an epsilon; who did not finish all of them is left out.",
+        "",
+    ]
+    text += page.small_table(means, signals, SMALL)
     for rivals, words in picture.GUARANTEES.items():
         for epsilon in sorted(means.epsilon.dropna().unique()):
             for measure, name in picture.MEASURES.items():
@@ -191,8 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             problems = regression.problems(options.data)
             fill(problems, regression_methods(), numbers, regression.EPSILONS, options.splits)
     shown = [cell for cell in cells if cell.task in {task.name for task in found}]
-    binary = {task.name for task in found if task.n_classes == 2}
-    report(shown, {task.name for task in found if task.used_for_tuning}, binary, options.out)
+    report(shown, found, options.out)
     if list(numbers):
         report_regression(list(numbers), options.out)
     return 0

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from privet.domains import Categorical, Numeric
@@ -27,7 +28,7 @@ from privet.schema import Schema
 
 TARGET = "target"
 MISSING = "(missing)"
-MOST_ROWS = 60_000  # larger sets are sampled once, at random with a fixed seed
+MOST_ROWS = 60_000  # larger sets are sampled once, at random with a fixed seed, for the peers' sake
 MOST_FEATURES = 200
 SPLITS = 5
 TEST_SHARE = 0.2
@@ -62,6 +63,11 @@ class Task:
     def n_classes(self) -> int:
         """The number of classes in the file, or two."""
         return 2 if self.positive is not None else pd.read_parquet(self.file, columns=[TARGET])[TARGET].nunique()
+
+    @property
+    def rows_hint(self) -> int:
+        """The public hint of how many rows there are to train on."""
+        return hint_of(min(pq.read_metadata(self.file).num_rows, MOST_ROWS))
 
     @property
     def used_for_tuning(self) -> bool:
@@ -109,10 +115,15 @@ class Problem:
 
     @property
     def rows_hint(self) -> int:
-        """The public hint of how many rows there are to train on: one digit and zeros."""
-        rows = int(len(self.labels) * (1 - TEST_SHARE))
-        digits = 10 ** (len(str(rows)) - 1)
-        return round(rows / digits) * digits
+        """The public hint of how many rows there are to train on."""
+        return hint_of(len(self.labels))
+
+
+def hint_of(n_rows: int) -> int:
+    """How many of so many rows are there to train on: one digit and zeros."""
+    rows = int(n_rows * (1 - TEST_SHARE))
+    digits = 10 ** (len(str(rows)) - 1)
+    return round(rows / digits) * digits
 
 
 def tasks(folder: Path) -> Iterator[Task]:
@@ -127,8 +138,8 @@ def tasks(folder: Path) -> Iterator[Task]:
 
 
 @lru_cache(maxsize=2)
-def load(task: Task) -> Problem | None:
-    """Read a task; None where it has more features than the arena takes.
+def load(task: Task, most_rows: int = MOST_ROWS) -> Problem | None:
+    """Read a task, sampled where it has more rows than that; None where it has more features than the arena takes.
 
     Bounds, categories and classes are those of the whole file and count as public, as in the papers. A missing
     category is a category; a missing number is the middle of the public range, since one of the peers refuses
@@ -154,8 +165,8 @@ def load(task: Task) -> Problem | None:
         target = (target == str(task.positive)).map({True: "1", False: "0"})
     classes = sorted(target.unique())
     whole = pd.DataFrame(columns)
-    if len(whole) > MOST_ROWS:
-        rows = np.random.default_rng(0).permutation(len(whole))[:MOST_ROWS]
+    if len(whole) > most_rows:
+        rows = np.random.default_rng(0).permutation(len(whole))[:most_rows]
         whole, target = whole.iloc[rows].reset_index(drop=True), target.iloc[rows]
     labels = target.map({label: code for code, label in enumerate(classes)}).to_numpy()
     return Problem(task, whole, coded(whole, features), labels, Schema(features, classes=list(range(len(classes)))))

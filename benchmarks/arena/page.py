@@ -31,6 +31,22 @@ def rank_table(places: pd.DataFrame, rivals: str, measure: str) -> list[str]:
     return [*lines, ""]
 
 
+def small_table(means: pd.DataFrame, signals: pd.Series, most: float) -> list[str]:
+    """Methods by row: mean accuracy and AUC over all tasks and epsilons whose signal is below `most`."""
+    small = means[signals < most]
+    lines = _head(["method", "pure: accuracy", "AUC", "approximate: accuracy", "AUC"])
+    columns = {}
+    for rivals in ("pure", "approximate"):
+        own = small[small.rivals == rivals]
+        for measure in ("accuracy", "auc"):
+            scores = own.pivot_table(index=["task", "epsilon"], columns="method", values=measure)
+            columns[rivals, measure] = 100 * scores[scores.columns[scores.notna().all()]].mean()  # who did all of them
+    table = pd.DataFrame(columns).sort_values(("pure", "accuracy"), ascending=False)
+    for method, values in table.iterrows():
+        lines.append(_line([str(method), *("" if pd.isna(value) else f"{value:.1f}" for value in values)]))
+    return [*lines, ""]
+
+
 def score_table(means: pd.DataFrame, rivals: str, measure: str, epsilon: float, tuning: Collection[str]) -> list[str]:
     """Tasks by row, methods by column, the ceilings last; the best private one in bold."""
     private = means[(means.rivals == rivals) & (means.epsilon == epsilon)]

@@ -54,9 +54,9 @@ def force_noise(monkeypatch, factor):
 # (learner, neighbours, delta, forced noise, largest share of the claim that is lost; two records, claims are 2 or rho)
 EXPECTED = [
     (Boosting(1, 1), "add_remove", 0.0, 0.0, 0.9987),
-    (Boosting(1, 1), "replace", 0.0, 0.0, 0.8537),
-    (Boosting(1, 1), "label", 0.0, 0.0, 0.5596),
-    (Boosting(2, 1), "add_remove", 0.0, 5.0, 0.8400),
+    (Boosting(1, 1), "replace", 0.0, 0.0, 0.8691),
+    (Boosting(1, 1), "label", 0.0, 0.0, 0.5678),
+    (Boosting(2, 1), "add_remove", 0.0, 5.0, 0.8484),
     (Boosting(1, 1), "add_remove", 1e-6, 0.0, 0.9986),
     (Boosting(1, 1), "replace", 1e-6, 0.0, 0.6986),
     (Boosting(2, 1), "add_remove", 1e-6, 5.0, 0.9725),
@@ -84,10 +84,10 @@ def test_bins_missing_values_and_three_classes_stay_within_the_claim(delta, fact
 
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
 @pytest.mark.parametrize("classes", [(0, 1), (0, 1, 2)])
-@pytest.mark.parametrize("n_rows", [10, 100])
+@pytest.mark.parametrize("n_rows", [2, 10, 100])
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_the_rules_for_very_small_data_stay_within_the_claim(delta, n_rows, classes, neighbours):
-    """Signed sums or class histograms alone, by the number of records that is claimed."""
+    """Stumps or class histograms alone, by the number of records that is claimed."""
     found = exact_audit(subject(Boosting(), neighbours, delta, classes=classes, hints=Hints(n_rows=n_rows)), 2)
     assert not found.refuted
     assert found.loss > 0.45 * found.claimed

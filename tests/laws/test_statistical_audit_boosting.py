@@ -23,7 +23,7 @@ pytestmark = pytest.mark.law
 ONE = {"a": Categorical([0, 1])}
 TWO = {**ONE, "x": Numeric(0, 1, bins=4)}  # with bins to be found
 ONE_TREE = {"n_trees": 1, "max_depth": 1}
-SMALL = {"n_rows_hint": 10}
+HISTOGRAMS, STUMPS = {"n_rows_hint": 50}, {"n_rows_hint": 10}  # all the rules ask for at epsilon 4
 
 
 @dataclass(frozen=True)
@@ -76,21 +76,22 @@ def push_of_trees(fitted):
 
 
 SCORE = Steps(score_here, -4, 4, 8)
-CONTRARY, FAR = ((0, 0),) * 4, ((1, 1),) * 10
+CONTRARY, FAR, ELSEWHERE = ((0, 0),) * 4, ((1, 1),) * 10, ((1, 0),) * 10
 
 ALL_PARTS = [
     Setting(BoostingClassifier, 0.0, {}, Steps(score_here, -4, 4, 4), CONTRARY, TWO),
     Setting(BoostingClassifier, 1e-6, {}, Steps(score_here, -4, 4, 4), CONTRARY, TWO),
-    Setting(BoostingRegressor, 0.0, {}, push_of_trees, (), TWO),
-    Setting(BoostingRegressor, 1e-6, {}, push_of_trees, (), TWO),
+    Setting(BoostingRegressor, 0.0, {}, Steps(score_here, 0, 1, 4), ELSEWHERE, TWO),
+    Setting(BoostingRegressor, 1e-6, {}, Steps(score_here, 0, 1, 4), ELSEWHERE, TWO),
 ]
 
 
 @pytest.mark.parametrize(
     ("setting", "floor"),
     [
-        (Setting(BoostingClassifier, 0.0, SMALL, SCORE), 2.0),
-        (Setting(BoostingClassifier, 1e-6, SMALL, SCORE), 2.0),
+        (Setting(BoostingClassifier, 0.0, HISTOGRAMS, SCORE), 2.0),
+        (Setting(BoostingClassifier, 1e-6, HISTOGRAMS, SCORE), 2.0),
+        (Setting(BoostingClassifier, 0.0, STUMPS, SCORE), 0.3),
         (Setting(BoostingRegressor, 0.0, ONE_TREE, push_of_trees, FAR), 0.1),
     ],
     ids=str,

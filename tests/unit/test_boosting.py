@@ -10,10 +10,11 @@ import privet
 from privet import BoostingClassifier, BoostingRegressor, Categorical, Numeric, Schema
 from privet.errors import BudgetError, ParameterError, PrivacyLeakWarning, SchemaError
 from privet.events import Cost, Event, Filter, Mechanism
-from privet.kernels.gradients import ONE, Huber, Logistic
+from privet.kernels.gradients import ONE, Huber, Logistic, Softmax
 from privet.ledger import Ledger
 from privet.ledger_text import ledger_from_dict
-from privet.planning.boosting import Annealing, Rounds, leaf_values
+from privet.planning.boosting import Annealing, Rounds
+from privet.planning.boosting_leaves import leaf_values
 from privet.release import Forced, Recording, drawn, outcomes_from
 from privet.structure.gradient_growth import CellGrid
 from privet.terms import Allowance, Share, Terms
@@ -163,9 +164,10 @@ def test_noise_intervals_are_about_as_wide_as_predictions_vary_from_fit_to_fit()
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (0.1, 1e-6), (0.5, 0.0)])
-def test_very_small_data_gets_the_base_alone(epsilon, delta):
+def test_small_data_with_few_features_gets_the_base_alone(epsilon, delta):
     X, y = labelled(n=200)
-    model = BoostingClassifier(epsilon, delta, TWO, n_rows_hint=200, random_state=0).fit(X, y)
+    n_rows = round(200 / epsilon)
+    model = BoostingClassifier(epsilon, delta, TWO, n_rows_hint=n_rows, random_state=0).fit(X, y)
     assert model.model_.trees is None
     assert model.model_.noise_deviations(model._codes(X)).min() > 0
     assert model.plan().epsilon == model.privacy_.epsilon == epsilon
@@ -174,7 +176,7 @@ def test_very_small_data_gets_the_base_alone(epsilon, delta):
 
 def described(epsilon, delta, schema, n_rows):
     facts = BoostingClassifier(epsilon, delta, schema, n_rows_hint=n_rows).plan().facts
-    return str(facts["base"]), facts["rounds"] is not None
+    return str(facts["base"]), 0 if facts["rounds"] is None else facts["rounds"].depth
 
 
 WIDE = Schema({f"x{i}": Numeric(0, 1) for i in range(30)}, classes=["no", "perhaps", "yes"])
@@ -183,38 +185,42 @@ MIDDLING_TWO = Schema(dict(list(WIDE.features.items())[:12]), classes=["no", "ye
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "schema", "n_rows", "base", "rounds"),
+    ("epsilon", "delta", "schema", "n_rows", "base", "depth"),
     [
-        (0.1, 0.0, WIDE_TWO, 300, "class histograms of 5 features", False),
-        (0.1, 0.0, WIDE_TWO, 400, "None", True),
-        (0.1, 1e-6, WIDE_TWO, 300, "class histograms", False),
-        (0.1, 1e-6, WIDE_TWO, 3_000, "None", True),
-        (0.1, 0.0, MIDDLING_TWO, 300, "class histograms of 5 features", False),
-        (0.1, 0.0, TWO, 300, "pairs not measured", False),
-        (1.0, 0.0, TWO, 300, "class histograms of all features", False),
-        (1.0, 0.0, TWO, 900, "class histograms of all features", False),
-        (1.0, 0.0, TWO, 1_000, "None", True),
-        (1.0, 0.0, WIDE_TWO, 600, "None", True),
-        (0.1, 0.0, WIDE, 400, "class histograms of 3 features", False),
-        (0.1, 0.0, WIDE, 1_000, "class histograms of 4 features", False),
-        (1.0, 0.0, WIDE, 600, "class histograms of 24 features", False),
-        (1.0, 0.0, THREE, 2_000, "class histograms of all features", True),
-        (0.5, 1e-6, THREE, 2_000, "class histograms of all features", False),
-        (1.0, 1e-6, THREE, 2_000, "a regression on 4 groups", True),
-        (1.0, 1e-6, TWO, 40_000, "a regression on 8 groups", True),
+        (0.1, 0.0, TWO, 300, "None", 1),
+        (0.1, 0.0, TWO, 1_000, "class histograms of all features", 0),
+        (1.0, 0.0, TWO, 399, "class histograms of all features", 0),
+        (1.0, 0.0, TWO, 400, "None", 1),
+        (1.0, 0.0, MIDDLING_TWO, 300, "None", 1),
+        (1.0, 0.0, WIDE_TWO, 1_999, "None", 1),
+        (1.0, 0.0, WIDE_TWO, 2_000, "None", 2),
+        (0.1, 0.0, WIDE, 400, "class histograms of 3 features", 0),
+        (0.1, 0.0, WIDE, 1_000, "class histograms of 4 features", 0),
+        (1.0, 0.0, WIDE, 600, "class histograms of 24 features", 0),
+        (1.0, 0.0, THREE, 2_000, "class histograms of all features", 2),
+        (0.1, 1e-6, MIDDLING_TWO, 300, "class histograms of all features", 0),
+        (1.0, 1e-6, MIDDLING_TWO, 400, "class histograms of all features", 0),
+        (1.0, 1e-6, MIDDLING_TWO, 500, "None", 1),
+        (0.1, 1e-6, WIDE_TWO, 3_000, "None", 1),
+        (0.5, 1e-6, THREE, 2_000, "class histograms of all features", 0),
+        (1.0, 1e-6, THREE, 2_000, "a regression on 4 groups", 2),
+        (1.0, 1e-6, TWO, 40_000, "a regression on 8 groups", 5),
     ],
 )
-def test_public_facts_alone_decide_what_is_measured(epsilon, delta, schema, n_rows, base, rounds):
+def test_public_facts_alone_decide_what_is_measured(epsilon, delta, schema, n_rows, base, depth):
     found = described(epsilon, delta, schema, n_rows)
     assert base in found[0]
-    assert found[1] is rounds
+    assert found[1] == depth
 
 
-def test_histograms_of_few_features_stay_with_the_pure_guarantee_and_those_of_many_do_not():
+def test_what_asks_few_questions_stays_with_the_pure_guarantee_and_what_asks_many_does_not():
     few = BoostingClassifier(0.5, 1e-6, TWO, n_rows_hint=500).plan()
     assert (few.epsilon, few.delta) == (0.5, 0)
-    many = BoostingClassifier(1.0, 1e-6, WIDE, n_rows_hint=500).plan()
-    assert (many.epsilon, many.delta) == (1.0, pytest.approx(1e-6))
+    stumps = BoostingClassifier(0.1, 1e-6, WIDE_TWO, n_rows_hint=1_000).plan()
+    assert (stumps.epsilon, stumps.delta) == (0.1, 0)
+    for schema, n_rows in ((WIDE, 500), (WIDE_TWO, 2_000), (MIDDLING_TWO, 300)):
+        many = BoostingClassifier(1.0, 1e-6, schema, n_rows_hint=n_rows).plan()
+        assert (many.epsilon, many.delta) == (1.0, pytest.approx(1e-6))
 
 
 def test_features_that_are_not_measured_add_nothing():
@@ -230,7 +236,8 @@ def test_public_cells_see_long_tails_and_coarse_grids():
     schema = Schema({"x": Numeric(0, 1), "few": Numeric(0, 1, bins=5), "two": Numeric(0, 1, bins=2)}, classes=[0, 1])
     cuts = CellGrid.public_cuts(schema.encoding(1024))
     ends = {cut + 1 for cut in cuts[0]}
-    assert {32, 512, 992} <= ends, "equal widths"
+    assert {4, 128, 512, 896, 1019} <= ends, "equal widths"
+    assert len(ends) < 256, "a cell fits into a byte"
     assert {1, 2, 4, 8, 16, 1008, 1016, 1020, 1022, 1023} <= ends, "tails"
     assert cuts[1] == [0, 1, 2, 3]
     assert cuts[2] == [0]
@@ -304,17 +311,60 @@ def test_fewer_records_get_fewer_rounds():
     assert rounds.at_first(Logistic("l2"), Terms("replace"), 2_000) == 8
 
 
+EXACT = Event("leaves", Mechanism.NOTHING, Fraction(0), Fraction(0), Cost.unbounded())
+
+
+def noisy_leaves(deviation):
+    variance = Fraction(round((deviation * ONE) ** 2))
+    return Event("leaves", Mechanism.GAUSSIAN, variance, Fraction(1), Cost(None, Fraction(1)))
+
+
 def test_leaf_values_are_newton_steps_without_noise_and_nothing_where_all_is_noise():
     loss = Logistic("l2")
     sums = np.array([[2 * ONE, 4 * ONE], [-3 * ONE, 6 * ONE]])
-    exact = Event("leaves", Mechanism.NOTHING, Fraction(0), Fraction(0), Cost.unbounded())
-    np.testing.assert_allclose(leaf_values(sums, exact, loss, 1.0).values, [[-0.5], [0.5]], rtol=1e-4)
-    noisy = Event("leaves", Mechanism.GAUSSIAN, Fraction((3 * ONE) ** 2), Fraction(1), Cost(None, Fraction(1)))
-    found = leaf_values(sums, noisy, loss, 1.0)
+    np.testing.assert_allclose(leaf_values(sums, EXACT, loss, 1.0).values, [[-0.5], [0.5]], rtol=1e-4)
+    found = leaf_values(sums, noisy_leaves(5), loss, 1.0)
     assert (found.values == 0).all()
     assert found.strength < 1
-    number = leaf_values(np.array([[ONE, 5 * ONE]]), exact, Huber("l2", 100, zoom=4), 1.0)
+    number = leaf_values(np.array([[ONE, 5 * ONE]]), EXACT, Huber("l2", 100, zoom=4), 1.0)
     np.testing.assert_allclose(number.values, [[-1 / 40]], rtol=1e-4)
+
+
+@pytest.mark.parametrize("n_scores", [1, 3])
+def test_exact_leaf_values_are_newton_steps_at_every_depth(n_scores):
+    rng, loss = np.random.default_rng(0), Logistic("l2") if n_scores == 1 else Softmax(3, "l2")
+    gradient, curvature = rng.integers(-9, 9, (16, n_scores)), rng.integers(20, 90, (16, n_scores))
+    found = leaf_values(np.hstack([gradient, curvature]) * ONE, EXACT, loss, 1.0)
+    np.testing.assert_allclose(found.values, -gradient / (curvature / loss.curvature), rtol=1e-6, atol=1e-9)
+    assert (found.noise == 0).all()
+
+
+def test_a_margin_of_zero_keeps_the_side_that_most_gradients_are_on():
+    sums = np.array([[2 * ONE, 4 * ONE], [2 * ONE, 6 * ONE]])
+    assert (leaf_values(sums, noisy_leaves(30), Logistic("l2"), 1.0).values == 0).all()
+    assert (leaf_values(sums, noisy_leaves(30), Logistic("l2"), 1.0, margin=0.0).values < 0).all()
+
+
+def test_levels_of_a_tree_that_are_noise_leave_their_leaves_at_what_is_known_above():
+    # the first split tells a lot, those below it nothing
+    sums = np.array([[60 * ONE, 90 * ONE], [61 * ONE, 90 * ONE], [-60 * ONE, 90 * ONE], [-61 * ONE, 90 * ONE]])
+    values = leaf_values(sums, noisy_leaves(5), Logistic("l2"), 1.0).values
+    assert values[0] == values[1] < 0 < values[2] == values[3]
+
+
+def test_the_stated_noise_of_leaf_values_is_what_new_noise_gives_with_the_same_weights():
+    rng, loss = np.random.default_rng(0), Logistic("l2")
+    signal = np.array([400, 300, -100, -500])
+    curvature = np.array([300, 500, 200, 400])
+    draws = [
+        leaf_values(
+            np.column_stack([signal + rng.normal(0, 10, 4), curvature]).astype(np.int64) * ONE, event, loss, 0.5
+        )
+        for event in [noisy_leaves(10)]
+        for _ in range(2000)
+    ]
+    values, noise = (np.stack([getattr(draw, name) for draw in draws]) for name in ("values", "noise"))
+    np.testing.assert_allclose(values.std(axis=0), noise.mean(axis=0), rtol=0.1)
 
 
 def test_units_with_many_rows_are_charged_for_all_of_them():

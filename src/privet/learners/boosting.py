@@ -38,10 +38,10 @@ from privet.planning.boosting import (
     Annealing,
     Rounds,
     count_of,
-    leaf_values,
     start_scores,
 )
-from privet.planning.boosting_outline import outline
+from privet.planning.boosting_leaves import leaf_values
+from privet.planning.boosting_outline import is_better_pure, outline
 from privet.randomness import PublicRng
 from privet.release import Release
 from privet.schema import Schema
@@ -58,7 +58,7 @@ Auto = Literal["auto"]
 EVEN_CELLS = 4  # where quantiles would cost too much
 START_PART = Fraction(1, 20)  # of the base's budget, for the mean of a number
 ZOOM = 4  # gradients of a number are cut off at a quarter of its range
-FINE_BINS = 1024  # the public grid on which private quantiles are searched
+FINE_BINS = 4096  # the public grid on which private quantiles are searched; so fine for the sake of long tails
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,11 @@ class Recipe:
     norm: Norm
     learning_rate: float
     patience: float
+    records_per_deviation: int
 
 
-CONCENTRATED = Recipe("l2", 0.7, 2.0)
-PURE = Recipe("l1", 1.0, 3.0)
+CONCENTRATED = Recipe("l2", 0.7, 2.0, 20)
+PURE = Recipe("l1", 1.0, 3.0, 30)
 
 
 @dataclass(frozen=True)
@@ -109,8 +110,18 @@ class Boosting:
         if first.base is not None:
             events |= first.base.plan(encoding, terms, _times(share, base_part - start_part))
         n_trees, depth = self.n_trees or first.n_trees, self.max_depth or first.depth
-        rest = _times(share, left - base_part)
-        rounds = Rounds(rest, n_trees, depth, recipe.patience, first.split_part, hints.n_rows) if grows else None
+        rounds = None
+        if grows:
+            rounds = Rounds(
+                _times(share, left - base_part),
+                n_trees,
+                depth,
+                recipe.patience,
+                first.split_part,
+                hints.n_rows,
+                recipe.records_per_deviation,
+                margin=float(base_part > 0),
+            )
         adaptive = () if rounds is None else (Filter("annealed rounds", rounds.cap, ()),)
         facts = {"base": first.base, "rounds": rounds, "levels of bins": first.levels}
         return Plan(events, Sequential((*events.values(), *adaptive)), facts)
@@ -141,7 +152,7 @@ class Boosting:
                 for event in events.splits:
                     growth.split(release.choose(growth.scores(), event))
                 sums = release.noisy(growth.leaf_sums(), events.leaves)
-                leaves = leaf_values(sums, events.leaves, loss, learning_rate)
+                leaves = leaf_values(sums, events.leaves, loss, learning_rate, rounds.margin)
                 annealing.note(leaves.strength)  # the next rounds get more where noise is winning
                 fixed = in_fixed_point(leaves.values)
                 table = growth.table.derive(SCORE_STATE, AddValues(fixed))
@@ -305,17 +316,13 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     """
 
     def _allowance(self, schema: Schema, hints: Hints) -> Allowance | None:
-        """Stay with pure epsilon where class histograms are all there is and Laplace noise disturbs them less."""
+        """Stay with pure epsilon, a stronger guarantee, where so few things are measured that it costs less noise."""
         asked = super()._allowance(schema, hints)
         if asked is None or asked.rho is None:
             return asked
-        encoding, terms, pure = schema.encoding(FINE_BINS), Terms.of(schema), Allowance.of(self.epsilon)
-        of_asked, of_pure = (outline(encoding, each.whole, hints.n_rows, terms.steps) for each in (asked, pure))
-        if of_asked.n_trees or of_pure.n_trees or not isinstance(of_asked.base, HistogramBase):
-            return asked
-        for_pure = of_pure.base if isinstance(of_pure.base, HistogramBase) else of_asked.base
-        noise = for_pure.noise_for_each_feature(encoding, terms, pure.whole)
-        return pure if noise <= of_asked.base.noise_for_each_feature(encoding, terms, asked.whole) else asked
+        pure, encoding = Allowance.of(self.epsilon), schema.encoding(FINE_BINS)
+        better = is_better_pure(encoding, Terms.of(schema), asked.whole, pure.whole, hints.n_rows)
+        return pure if better else asked
 
     def noise_interval(self, X: Any, coverage: float = 0.9) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return between which probabilities each prediction would lie if only the noise were drawn again.

@@ -1,4 +1,4 @@
-"""How boosting spends its budget, round by round, and what it makes of noisy sums."""
+"""How boosting spends its budget, round by round."""
 
 from __future__ import annotations
 
@@ -12,15 +12,11 @@ from numpy.typing import NDArray
 
 from privet.events import Cost, Event
 from privet.kernels.gradients import ONE, Huber, Loss
-from privet.structure.additive_base import deviation
 from privet.terms import Share, Terms
 
 IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-LARGEST_VALUE = 2.0  # of a leaf
-NOISE_MARGIN = 1.5  # sums count as signal beyond so many times the variance that noise alone would give them
-RECORDS_PER_DEVIATION = 20  # the noise of a leaf's sum is, to begin with, no more than one record in so many
 SEES = "the records of each node; nodes of one level are disjoint"
 
 
@@ -42,6 +38,10 @@ class Rounds:
         Of each round's budget; the rest is for the leaves.
     n_rows : int, optional
         A public guess at the number of records.
+    records_per_deviation : int
+        The noise of a leaf's sum is, to begin with, no more than one record in so many.
+    margin : float
+        How much of the leaves' sums is taken for noise; see `privet.planning.boosting_leaves`.
     """
 
     share: Share | None
@@ -50,16 +50,18 @@ class Rounds:
     patience: float
     split_part: Fraction
     n_rows: int | None = None
+    records_per_deviation: int = 20
+    margin: float = 1.0
 
     def at_first(self, loss: Loss, terms: Terms, n_rows: float) -> int:
         """Return the number of rounds to plan for: so few that a round's leaves are not mostly noise.
 
         A sum's noise has deviation ``sqrt(b / (2 rho))`` or ``sqrt(2) b / epsilon`` for a round's leaves, with b the
-        bound of the loss; it is to be at most ``n / 20``.
+        bound of the loss; it is to be at most ``n / records_per_deviation``.
         """
         if self.share is None:
             return self.n_trees
-        part, bound, n = 1 - self.split_part, float(loss.bound), n_rows / (RECORDS_PER_DEVIATION * terms.steps)
+        part, bound, n = 1 - self.split_part, float(loss.bound), n_rows / (self.records_per_deviation * terms.steps)
         if self.share.epsilon is not None:
             most = n * float(self.share.epsilon * part) / (math.sqrt(2) * bound)
         else:
@@ -136,54 +138,6 @@ class Annealing:
             sees=SEES,
         )
         return Round(splits, leaves)
-
-
-@dataclass(frozen=True, eq=False)
-class LeafValues:
-    """What the leaves of one tree say, made of released sums.
-
-    Attributes
-    ----------
-    values : float64 array of shape (n_leaves, n_scores)
-        To be added to the scores.
-    noise : float64 array of the same shape
-        The standard deviation that the noise of the gradients' sums gives to them.
-    strength : float
-        Mean square of the gradients' sums over the noise's variance.
-    """
-
-    values: Floats
-    noise: Floats
-    strength: float
-
-
-def leaf_values(sums: IntArray, event: Event, loss: Loss, learning_rate: float) -> LeafValues:
-    """Return noise-aware values: Newton steps, shrunk by how much of the sums is noise.
-
-    With G and H the sums of gradients and curvatures of a leaf, s the standard deviation of the noise on G, and steps
-    taken to have variance ``t = max(0, sum of (G^2 - 1.5 s^2)) / sum of H^2``, the best linear guess of a step is
-    ``-G H t / (H^2 t + s^2)``. Without noise this is Newton's ``-G / H``. An unbiased guess of t would have 1 in place
-    of 1.5; with so few leaves it takes noise for signal too often.
-
-    Parameters
-    ----------
-    sums : int64 array of shape (n_leaves, 2 n_scores)
-        As released.
-    event : Event
-        The noise.
-    loss : Loss
-        Whose gradients were added up.
-    learning_rate : float
-        The part of a step that is taken.
-    """
-    gradient = sums[:, : loss.n_scores] / ONE
-    curvature = np.maximum(sums[:, loss.n_scores :] / (ONE * loss.curvature), 1e-6)
-    variance = (deviation(event) / ONE) ** 2
-    signal = max(0.0, float((gradient**2 - NOISE_MARGIN * variance).sum())) / float((curvature**2).sum())
-    weight = curvature * signal / np.maximum(curvature**2 * signal + variance, 1e-300)
-    values = np.clip(-learning_rate * gradient * weight, -LARGEST_VALUE, LARGEST_VALUE)
-    strength = float("inf") if variance == 0 else float((gradient**2).mean()) / variance
-    return LeafValues(values, learning_rate * weight * variance**0.5, strength)
 
 
 def count_of(sums: IntArray, loss: Loss) -> float:

@@ -13,22 +13,25 @@ from fractions import Fraction
 from privet.encoding import Encoding
 from privet.structure.additive_base import AdditiveBase
 from privet.structure.histogram_base import HistogramBase
-from privet.terms import Share
+from privet.terms import Share, Terms
 
 LEVELS = 4  # sixteen cells of a numeric feature
-TWO_CLASSES_PURE, MANY_CLASSES_PURE = 500, 2000  # of n epsilon; rounds pay off above,
-FEW_FEATURES_PURE = 50, 1000  # for two classes and features with so much each from there on only
-SIGNED_SUMS = 20  # of n epsilon over the number of features; below, two classes have one signed sum for both counts
-TWO_CLASSES_PER_FEATURE, MANY_CLASSES_PER_FEATURE = 6, 25  # of n epsilon; where there is less, fewer are measured
-FEWEST_FEATURES = 3
-MANY_FEATURES = 16  # two classes: above, a choice among all features pays off sooner than a look at each of them,
-STUMPS_PURE, STUMPS_CONCENTRATED = 40, 80  # from so much of n epsilon, or n^2 rho, on
-TWO_CLASSES, MANY_CLASSES = 16_000, 30_000  # of n^2 rho; rounds pay off above
-BASE_FALLS = 8_000, 40_000  # of n^2 rho: from nearly all to what remains the base's part
-TINY_SIGNAL, LARGE_SIGNAL = 500, 1_000_000  # of n^2 rho; quantiles, then finer cells and deeper trees, pay off above
-LARGE_BASE = Fraction(3, 20)
 NOTHING, ALL = Fraction(0), Fraction(1)
-PURE_SPLIT_PART = Fraction(13, 20)
+SPLIT_PART = Fraction(3, 5)  # of rounds that begin with nothing, or have pure epsilon
+
+# Pure epsilon, n epsilon
+FEW_FEATURES, HISTOGRAMS_PURE = 7, (100, 400)  # two classes: between, histograms of so few rank records better
+TREES_PURE = 2_000  # two classes: trees of depth two pay off above, stumps below; many classes: rounds at all
+EACH_FEATURE_PURE, FEWEST_FEATURES = 25, 3  # many classes: where there is less for each, fewer are measured
+
+# zCDP, n^2 rho
+MANY_FEATURES = 16  # two classes: above, stumps pay off sooner than a look at each feature
+FEW_QUESTIONS = 600  # below, so few stumps can be asked for that pure epsilon answers them with less noise
+STUMPS = 4_000  # stumps pay off above, however few features there are
+TWO_CLASSES, MANY_CLASSES = 16_000, 30_000  # a base of pairs and rounds pay off above
+BASE_FALLS = 8_000, 40_000  # from nearly all to what remains the base's part
+TINY_SIGNAL, LARGE_SIGNAL = 500, 1_000_000  # quantiles, then finer cells and deeper trees, pay off above
+LARGE_BASE = Fraction(3, 20)
 
 
 @dataclass(frozen=True)
@@ -58,59 +61,81 @@ class Outline:
     split_part: Fraction = Fraction(1, 2)
 
 
-# Each round asks one question of all features, and all that is spent on it is spent on one sum of all records.
-STUMPS = Outline(NOTHING, NOTHING, 0, None, 16, 1, PURE_SPLIT_PART)
-
-
 def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: int) -> Outline:
     """Return how to begin, from public facts: the kind of guarantee, the features, a guess at the number of records.
 
-    Where the signal is small rounds would only add noise, so that all is spent on the base. Without a guess at the
-    number of records a middling signal is assumed.
+    Where the signal is small, many questions would only get noise for answers. Without a guess at the number of
+    records a middling signal is assumed.
     """
     if share is not None and share.epsilon is not None:
         return _pure(encoding, None if n_rows is None else n_rows * float(share.epsilon) / steps, n_rows)
     if share is None or n_rows is None:
         base = AdditiveBase(8 if share is None else 4)
         return Outline(Fraction(1, 10), Fraction(3, 10), LEVELS, base if base.fits(encoding) else None, 60, 3)
+    return _concentrated(encoding, _n_squared_rho(share, n_rows, steps), n_rows)
+
+
+def is_better_pure(encoding: Encoding, terms: Terms, asked: Share, pure: Share, n_rows: int | None) -> bool:
+    """Whether pure epsilon, which is a stronger guarantee than what is asked for, costs less noise as well.
+
+    So it is where few things are measured: class histograms of few features, or a few stumps. One selection has the
+    rate epsilon, or ``sqrt(8 rho)``, which is about half of it; only for many of them does the root make up for that.
+    """
+    if n_rows is None or not encoding.n_classes:
+        return False
+    of_asked, of_pure = (outline(encoding, share, n_rows, terms.steps) for share in (asked, pure))
+    if _has_stumps_early(encoding):
+        return of_pure.depth == 1 and _n_squared_rho(asked, n_rows, terms.steps) < FEW_QUESTIONS
+    if of_asked.n_trees or not isinstance(of_asked.base, HistogramBase):
+        return False
+    for_pure = of_pure.base if isinstance(of_pure.base, HistogramBase) else of_asked.base
+    noise = for_pure.noise_for_each_feature(encoding, terms, pure)
+    return noise <= of_asked.base.noise_for_each_feature(encoding, terms, asked)
+
+
+def _n_squared_rho(share: Share, n_rows: int, steps: int) -> float:
     assert share.rho is not None
-    return _concentrated(encoding, n_rows**2 * float(share.rho) / steps**2, n_rows)
+    return n_rows**2 * float(share.rho) / steps**2
+
+
+def _has_stumps_early(encoding: Encoding) -> bool:
+    return encoding.n_classes == 2 and encoding.n_features > MANY_FEATURES
+
+
+def _rounds_alone(depth: int) -> Outline:
+    """Return rounds that begin with nothing, so that all gradients are alike in the first."""
+    return Outline(NOTHING, NOTHING, 0, None, 16, depth, SPLIT_PART)
+
+
+def _base_alone(base: AdditiveBase | HistogramBase) -> Outline:
+    return Outline(NOTHING, ALL, 0, base)
 
 
 def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outline:
     if not encoding.n_classes:  # a number
         return Outline(Fraction(1, 10), Fraction(1, 50), LEVELS, None, 16, 2)
     if signal is None or n_rows is None:
-        return Outline(NOTHING, Fraction(1, 50), 0, None, 16, 2, PURE_SPLIT_PART)
-    base = HistogramBase(n_rows, _fewer(encoding.n_features, signal, encoding.n_classes))
+        return Outline(NOTHING, Fraction(1, 50), 0, None, 16, 2, SPLIT_PART)
     if encoding.n_classes == 2:
-        if STUMPS_PURE <= signal < TWO_CLASSES_PURE and encoding.n_features > MANY_FEATURES:
-            return STUMPS
-        each, least = FEW_FEATURES_PURE
-        if signal >= (least if signal >= each * encoding.n_features else TWO_CLASSES_PURE):
-            return Outline(NOTHING, NOTHING, 0, None, 16, 2, PURE_SPLIT_PART)
-        if base.n_features is None and signal < SIGNED_SUMS * encoding.n_features:
-            return Outline(NOTHING, ALL, 0, AdditiveBase(4, NOTHING, 1.0, n_rows))
-        return Outline(NOTHING, ALL, 0, base)
-    if signal < MANY_CLASSES_PURE:
-        return Outline(NOTHING, ALL, 0, base)
-    return Outline(NOTHING, Fraction(1, 2), 0, base, 16, 2, PURE_SPLIT_PART)
-
-
-def _fewer(n_features: int, signal: float, n_classes: int) -> int | None:
-    """Return how many features pure noise allows for; None for all."""
-    each = TWO_CLASSES_PER_FEATURE if n_classes == 2 else MANY_CLASSES_PER_FEATURE
-    affordable = max(int(signal / each), FEWEST_FEATURES)
-    return affordable if affordable < n_features else None
+        least, most = HISTOGRAMS_PURE
+        if encoding.n_features <= FEW_FEATURES and least <= signal < most:
+            return _base_alone(HistogramBase(n_rows))
+        return _rounds_alone(2 if signal >= TREES_PURE else 1)
+    affordable = max(int(signal / EACH_FEATURE_PURE), FEWEST_FEATURES)
+    base = HistogramBase(n_rows, affordable if affordable < encoding.n_features else None)
+    if signal < TREES_PURE:
+        return _base_alone(base)
+    return Outline(NOTHING, Fraction(1, 2), 0, base, 16, 2, SPLIT_PART)
 
 
 def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
-    if encoding.n_classes == 2 and STUMPS_CONCENTRATED <= signal < TWO_CLASSES and encoding.n_features > MANY_FEATURES:
-        return STUMPS
-    if encoding.n_classes and signal < (TWO_CLASSES if encoding.n_classes == 2 else MANY_CLASSES):
-        return Outline(NOTHING, ALL, 0, HistogramBase(n_rows))
+    if encoding.n_classes == 2 and signal < TWO_CLASSES:
+        stumps = _has_stumps_early(encoding) or signal >= STUMPS
+        return _rounds_alone(1) if stumps else _base_alone(HistogramBase(n_rows))
+    if encoding.n_classes > 2 and signal < MANY_CLASSES:
+        return _base_alone(HistogramBase(n_rows))
     if signal < TINY_SIGNAL:
-        return Outline(NOTHING, ALL, 0, AdditiveBase(4, Fraction(3, 10), 0.5))
+        return _base_alone(AdditiveBase(4, Fraction(3, 10), 0.5))
     large = signal > LARGE_SIGNAL
     base = AdditiveBase(8 if large and AdditiveBase(8).fits(encoding) else 4)
     if large and encoding.n_classes:

@@ -66,12 +66,9 @@ class AdditiveBase:
     groups : int
         Into how many groups a numeric feature's cells are put.
     pairs_part : Fraction
-        What the pairs get of the base's budget; the rest is for the target's sums. Zero: pairs are not measured, and
-        taken to be what `n_rows` records would give if all groups were equally full and independent.
+        What the pairs get of the base's budget; the rest is for the target's sums.
     penalty : float
         The ridge penalty, in units of the size that the noise's own eigenvalues have.
-    n_rows : int, optional
-        A public guess at the number of records, for ``pairs_part`` of zero.
 
     Notes
     -----
@@ -84,7 +81,6 @@ class AdditiveBase:
     groups: int = 4
     pairs_part: Fraction = Fraction(1, 2)
     penalty: float = 1.0
-    n_rows: int | None = None
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> dict[str, Event]:
         """Plan noise on the pairs and on the target's sums."""
@@ -99,8 +95,6 @@ class AdditiveBase:
             l2_squared=(d + 1) * largest**2,
             signed=target != "many",
         )
-        if not self.pairs_part:
-            return {"sums": sums}
         return {"pairs": terms.noise("base: pairs of groups", parts[0], l1=n_pairs, l2_squared=n_pairs), "sums": sums}
 
     def run(
@@ -111,16 +105,12 @@ class AdditiveBase:
         group, feature_of = groups_of(grid, self.groups)
         n_groups, (rows, columns) = feature_of.size, _pairs(feature_of)
         offsets = grid.cells.offsets
-        if self.pairs_part:
-            pairs = table.aggregate(PairCounts(offsets, group, n_groups))[rows, columns]
-            gram = np.zeros((n_groups + 1, n_groups + 1))
-            gram[rows, columns] = gram[columns, rows] = release.noisy(pairs, events["pairs"])
-        else:
-            gram = _even_pairs(grid, group, n_groups) * (self.n_rows or 1)
+        pairs = table.aggregate(PairCounts(offsets, group, n_groups))[rows, columns]
+        gram = np.zeros((n_groups + 1, n_groups + 1))
+        gram[rows, columns] = gram[columns, rows] = release.noisy(pairs, events["pairs"])
         n_columns = encoding.n_classes if target == "many" else 1
         sums = release.noisy(table.aggregate(TargetSums(offsets, group, n_groups, target, n_columns)), events["sums"])
-        noisy = events["pairs" if self.pairs_part else "sums"]
-        penalty = max(self.penalty * deviation(noisy) * math.sqrt(n_groups + 1), 1.0)
+        penalty = max(self.penalty * deviation(events["pairs"]) * math.sqrt(n_groups + 1), 1.0)
         weights, spread = _ridge(gram, sums / largest_change(target), penalty)
         noise = spread * deviation(events["sums"]) / largest_change(target)
         n_records = max(float(gram[-1, -1]), 1.0)
@@ -142,8 +132,7 @@ class AdditiveBase:
         return sum(groups) <= MOST_GROUPS
 
     def __str__(self) -> str:
-        measured = "" if self.pairs_part else ", its pairs not measured"
-        return f"a regression on {self.groups} groups of each numeric feature and all categories{measured}"
+        return f"a regression on {self.groups} groups of each numeric feature and all categories"
 
 
 def without_base(encoding: Encoding, grid: CellGrid, start: Floats, n_records: float) -> BaseTables:
@@ -200,19 +189,6 @@ def _pairs(feature_of: IntArray) -> tuple[IntArray, IntArray]:
     rows, columns = np.triu_indices(of.size)
     together = (rows == columns) | (of[rows] != of[columns])
     return rows[together], columns[together]
-
-
-def _even_pairs(grid: CellGrid, group: IntArray, n_groups: int) -> Floats:
-    """Return the shares of pairs of groups that equally full and independent groups would have."""
-    shares = np.ones(n_groups + 1)
-    of_feature = np.full(n_groups + 1, grid.domains.n_features)
-    for feature, begin in enumerate(grid.cells.offsets[:-1].tolist()):
-        groups = np.unique(group[begin : int(grid.cells.offsets[feature + 1])])
-        shares[groups], of_feature[groups] = 1 / groups.size, feature
-    together = np.outer(shares, shares)
-    together[of_feature[:, np.newaxis] == of_feature] = 0.0
-    np.fill_diagonal(together, shares)
-    return together
 
 
 def _ridge(gram: Floats, sums: Floats, penalty: float) -> tuple[Floats, Floats]:

@@ -26,6 +26,7 @@ from privet.tables.protocol import Table
 
 IntArray = NDArray[np.int64]
 
+PUBLIC_CELLS = 240  # of equal width
 ORDERS = 8  # of a feature's categories, for each tree
 
 
@@ -79,13 +80,14 @@ class CellGrid:
     def public_cuts(encoding: Encoding) -> dict[int, list[int]]:
         """Return cuts of every ordered feature that are public and yet see long tails.
 
-        Into 32 cells of equal width, and at half, a quarter and so on of the first and of the last of them.
+        Into 240 cells of equal width, and at powers of two from either end. Together they fit into a byte.
         """
         domains, cuts = Domains.of(encoding), dict[int, list[int]]()
         for feature in np.flatnonzero(domains.ordered).tolist():
             n_codes = int(domains.n_cells[feature])
             tails = [n_codes >> k for k in range(6, 63) if n_codes >> k]
-            ends = {n_codes * k // 32 for k in range(1, 32)} | set(tails) | {n_codes - tail for tail in tails}
+            even = {n_codes * k // PUBLIC_CELLS for k in range(1, PUBLIC_CELLS)}
+            ends = even | set(tails) | {n_codes - tail for tail in tails}
             cuts[feature] = sorted(end - 1 for end in ends if 0 < end < n_codes)
         return cuts
 

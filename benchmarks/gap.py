@@ -1,0 +1,107 @@
+"""What privacy costs on large tables: boosting against HistGradientBoosting, which has none, on all of their rows.
+
+    python benchmarks/gap.py --data FOLDER          # goes on where a stopped run was; half an hour on one core
+
+The arena of ``accuracy.py`` samples large tables, since some of its peers would take hours on them; here nothing is
+left out. Written to ``docs/results``: ``gap.csv`` and ``gap.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from arena import data, ranks
+from arena.cells import Cells
+from arena.data import SPLITS, Task
+from arena.filling import fill
+from arena.ours import Ceiling, Ours
+
+HERE = Path(__file__).resolve().parent
+DELTA = 1e-6
+EPSILONS = (1.0, 4.0)
+FEWEST_ROWS = 16_000
+CEILING = "HistGradientBoosting"
+METHODS = [Ours("BoostingClassifier", DELTA), Ours("BoostingClassifier", 0.0), Ceiling(CEILING)]
+
+
+def rows_of(task: Task) -> int:
+    """The number of rows of a task's file."""
+    return len(pd.read_parquet(task.file, columns=[data.TARGET]))
+
+
+def gaps(means: pd.DataFrame, rows: dict[str, int], tuning: set[str]) -> pd.DataFrame:
+    """Return accuracies in percent, and how far they are below the ceiling; a line for each task and their mean."""
+    scores = means.assign(method=means.method.str.cat(means.rivals, sep=", "))
+    lines = []
+    for task in sorted(rows, key=rows.__getitem__):
+        own = scores[scores.task == task].set_index(["method", "epsilon"]).accuracy * 100
+        line = {"task": f"{task} (tuning)" if task in tuning else task, "rows": rows[task]}
+        ceiling = float(own.xs(f"{CEILING}, none").iloc[0])
+        line[CEILING] = ceiling
+        for rivals in ("approximate", "pure"):
+            for epsilon in EPSILONS:
+                accuracy = float(own[f"Boosting, {rivals}", epsilon])
+                line[f"{rivals}, epsilon {epsilon:g}"] = accuracy
+                line[f"gap, {rivals}, epsilon {epsilon:g}"] = ceiling - accuracy
+        lines.append(line)
+    table = pd.DataFrame(lines)
+    mean = {"task": "mean"} | table.drop(columns=["task", "rows"]).mean().to_dict()
+    return pd.concat([table, pd.DataFrame([mean])], ignore_index=True)
+
+
+def page(table: pd.DataFrame, splits: int) -> str:
+    """Write the table as a page."""
+    columns = [name for name in table.columns if not name.startswith("gap")]
+    text = [
+        "# The gap to no privacy on large tables",
+        "",
+        f"Made by `python benchmarks/gap.py --data FOLDER`: accuracy in percent, mean of {splits} stratified splits of "
+        f"80/20, every table with {FEWEST_ROWS:,} rows and more, all of its rows; approximate with delta = {DELTA:g}; "
+        "numeric bounds as in the whole table, the number of rows rounded to one digit as a hint. In parentheses how "
+        f"many points that is below {CEILING} with its defaults.",
+        "",
+        "| " + " | ".join(columns) + " |",
+        "|" + "---|" * len(columns),
+    ]
+    for _, line in table.iterrows():
+        cells = [line.task, "" if pd.isna(line["rows"]) else f"{line['rows']:,.0f}", f"{line[CEILING]:.1f}"]
+        cells += [f"{line[name]:.1f} ({line[f'gap, {name}']:.1f})" for name in columns[3:]]
+        text.append("| " + " | ".join(cells) + " |")
+    return "\n".join(text) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure the gap."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    folder = os.environ.get("PRIVET_DATA")
+    parser.add_argument("--data", type=Path, default=folder, required=folder is None)
+    parser.add_argument("--out", type=Path, default=HERE.parent / "docs" / "results")
+    parser.add_argument("--cells", type=Path, default=HERE.parent / "results" / "gap", help="kept out of git")
+    parser.add_argument("--splits", type=int, default=SPLITS)
+    parser.add_argument("--again", nargs="+", default=[], metavar="METHOD")
+    options = parser.parse_args(arguments)
+    cells = Cells(options.cells)
+    for name in options.again:
+        cells.forget(name)
+    rows = {task: rows_of(task) for task in data.tasks(options.data)}
+    rows = {task: n for task, n in rows.items() if n >= FEWEST_ROWS}
+    for task, n in rows.items():
+        problem = data.load(task, n)
+        if problem is not None:
+            fill([problem], METHODS, cells, EPSILONS, options.splits)
+    means = ranks.table(list(cells))
+    tuning = {task.name for task in rows if task.used_for_tuning}
+    table = gaps(means, {task.name: n for task, n in rows.items()}, tuning)
+    table.to_csv(options.out / "gap.csv", index=False, float_format="%.3f", lineterminator="\n")
+    (options.out / "gap.md").write_text(page(table, options.splits), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
