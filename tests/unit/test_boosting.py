@@ -198,7 +198,7 @@ MIDDLING_TWO = Schema(dict(list(WIDE.features.items())[:12]), classes=["no", "ye
         (0.1, 0.0, WIDE, 1_000, "class histograms of 4 features", 0),
         (1.0, 0.0, WIDE, 600, "class histograms of 24 features", 0),
         (1.0, 0.0, THREE, 2_000, "class histograms of all features", 2),
-        (0.1, 1e-6, MIDDLING_TWO, 300, "class histograms of all features", 0),
+        (0.1, 1e-6, MIDDLING_TWO, 300, "None", 1),
         (1.0, 1e-6, MIDDLING_TWO, 400, "class histograms of all features", 0),
         (1.0, 1e-6, MIDDLING_TWO, 500, "None", 1),
         (0.1, 1e-6, WIDE_TWO, 3_000, "None", 1),
@@ -216,8 +216,9 @@ def test_public_facts_alone_decide_what_is_measured(epsilon, delta, schema, n_ro
 def test_what_asks_few_questions_stays_with_the_pure_guarantee_and_what_asks_many_does_not():
     few = BoostingClassifier(0.5, 1e-6, TWO, n_rows_hint=500).plan()
     assert (few.epsilon, few.delta) == (0.5, 0)
-    stumps = BoostingClassifier(0.1, 1e-6, WIDE_TWO, n_rows_hint=1_000).plan()
-    assert (stumps.epsilon, stumps.delta) == (0.1, 0)
+    for schema in (MIDDLING_TWO, WIDE_TWO):
+        stumps = BoostingClassifier(0.1, 1e-6, schema, n_rows_hint=1_000).plan()
+        assert (stumps.epsilon, stumps.delta) == (0.1, 0)
     for schema, n_rows in ((WIDE, 500), (WIDE_TWO, 2_000), (MIDDLING_TWO, 300)):
         many = BoostingClassifier(1.0, 1e-6, schema, n_rows_hint=n_rows).plan()
         assert (many.epsilon, many.delta) == (1.0, pytest.approx(1e-6))

@@ -26,8 +26,8 @@ EACH_FEATURE_PURE, FEWEST_FEATURES = 25, 3  # many classes: where there is less 
 
 # zCDP, n^2 rho
 MANY_FEATURES = 16  # two classes: above, stumps pay off sooner than a look at each feature
-FEW_QUESTIONS = 600  # below, so few stumps can be asked for that pure epsilon answers them with less noise
-STUMPS = 4_000  # stumps pay off above, however few features there are
+FEW_QUESTIONS = 600  # two classes: below, so few stumps can be paid for that pure epsilon is better for them
+STUMPS = 4_000  # above, they pay off however few features there are
 TWO_CLASSES, MANY_CLASSES = 16_000, 30_000  # a base of pairs and rounds pay off above
 BASE_FALLS = 8_000, 40_000  # from nearly all to what remains the base's part
 TINY_SIGNAL, LARGE_SIGNAL = 500, 1_000_000  # quantiles, then finer cells and deeper trees, pay off above
@@ -83,9 +83,9 @@ def is_better_pure(encoding: Encoding, terms: Terms, asked: Share, pure: Share, 
     """
     if n_rows is None or not encoding.n_classes:
         return False
+    if encoding.n_classes == 2 and _n_squared_rho(asked, n_rows, terms.steps) < FEW_QUESTIONS:
+        return True
     of_asked, of_pure = (outline(encoding, share, n_rows, terms.steps) for share in (asked, pure))
-    if _has_stumps_early(encoding):
-        return of_pure.depth == 1 and _n_squared_rho(asked, n_rows, terms.steps) < FEW_QUESTIONS
     if of_asked.n_trees or not isinstance(of_asked.base, HistogramBase):
         return False
     for_pure = of_pure.base if isinstance(of_pure.base, HistogramBase) else of_asked.base
@@ -96,10 +96,6 @@ def is_better_pure(encoding: Encoding, terms: Terms, asked: Share, pure: Share, 
 def _n_squared_rho(share: Share, n_rows: int, steps: int) -> float:
     assert share.rho is not None
     return n_rows**2 * float(share.rho) / steps**2
-
-
-def _has_stumps_early(encoding: Encoding) -> bool:
-    return encoding.n_classes == 2 and encoding.n_features > MANY_FEATURES
 
 
 def _rounds_alone(depth: int) -> Outline:
@@ -130,7 +126,7 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
 
 def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
     if encoding.n_classes == 2 and signal < TWO_CLASSES:
-        stumps = _has_stumps_early(encoding) or signal >= STUMPS
+        stumps = signal >= (STUMPS if encoding.n_features <= MANY_FEATURES else 0)
         return _rounds_alone(1) if stumps else _base_alone(HistogramBase(n_rows))
     if encoding.n_classes > 2 and signal < MANY_CLASSES:
         return _base_alone(HistogramBase(n_rows))
