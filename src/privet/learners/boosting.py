@@ -260,20 +260,21 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
         The privacy budget of a fit; None for the twin without privacy.
     delta : float, default=0.0
         Zero for pure epsilon. Above zero everything is counted in zCDP, which pays for a base of pairs and for many
-        more rounds. Very small data with few features gets the pure guarantee, where that costs less noise.
+        more rounds. Very small data gets the pure guarantee, where that costs less noise.
     schema : Schema, optional
         What is public. Without it domains are read off the data, and nothing is guaranteed.
     n_trees : int or "auto", default="auto"
         The most rounds that the budget is divided into at first: 60, or 30 where n^2 rho is above a million; 16 for
-        pure epsilon; fewer where the number of records is too small for that. As soon as noise is winning, rounds get
-        more and become fewer.
+        small data, and for pure epsilon where n epsilon is below 20,000 (many classes: 10,000); fewer where the number
+        of records is too small for that. As soon as noise is winning, rounds get more and become fewer.
     max_depth : int or "auto", default="auto"
-        Levels of splits of each tree: 2, or 5 where n^2 rho is above a million, 3 where nothing is known of the number
-        of records, 1 for small data with two classes and more than 16 features.
+        Levels of splits of each tree: 2, or 5 where n^2 rho is above a million, 3 for pure epsilon on large data and
+        where nothing is known of the number of records, 1 for small data of two classes.
     n_rows_hint : int, optional
-        A public guess at the number of records, its order of magnitude is enough. With it small data gets a base alone:
-        where n epsilon is below 500 or 1,000 for pure epsilon, or n^2 rho below 16,000 (many classes: 2,000, 30,000).
-        Where nothing is known, `privet.measurements.noisy_row_count` buys a guess. Never compared with the data.
+        A public guess at the number of records, its order of magnitude is enough. With it small data gets stumps or a
+        base alone: two classes where n epsilon is below 2,000 for pure epsilon, or n^2 rho below 16,000; many classes
+        a base alone below 2,000, or 30,000. Where nothing is known, `privet.measurements.noisy_row_count` buys a
+        guess. Never compared with the data.
     random_state : int, RandomState, Generator or None
         Seeds what is public: the orders of categories, and which features are measured where there are too many for
         all. Noise never depends on it.

@@ -22,6 +22,7 @@ SPLIT_PART = Fraction(3, 5)  # of rounds that begin with nothing, or have pure e
 # Pure epsilon, n epsilon
 FEW_FEATURES, HISTOGRAMS_PURE = 7, (100, 400)  # two classes: between, histograms of so few rank records better
 TREES_PURE = 2_000  # two classes: trees of depth two pay off above, stumps below; many classes: rounds at all
+LARGE_PURE, LARGE_PURE_MANY_CLASSES = 20_000, 10_000  # more and deeper trees pay off above
 EACH_FEATURE_PURE, FEWEST_FEATURES = 25, 3  # many classes: where there is less for each, fewer are measured
 
 # zCDP, n^2 rho
@@ -98,9 +99,9 @@ def _n_squared_rho(share: Share, n_rows: int, steps: int) -> float:
     return n_rows**2 * float(share.rho) / steps**2
 
 
-def _rounds_alone(depth: int) -> Outline:
+def _rounds_alone(depth: int, n_trees: int = 16) -> Outline:
     """Return rounds that begin with nothing, so that all gradients are alike in the first."""
-    return Outline(NOTHING, NOTHING, 0, None, 16, depth, SPLIT_PART)
+    return Outline(NOTHING, NOTHING, 0, None, n_trees, depth, SPLIT_PART)
 
 
 def _base_alone(base: AdditiveBase | HistogramBase) -> Outline:
@@ -116,11 +117,15 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
         least, most = HISTOGRAMS_PURE
         if encoding.n_features <= FEW_FEATURES and least <= signal < most:
             return _base_alone(HistogramBase(n_rows))
+        if signal >= LARGE_PURE:
+            return _rounds_alone(3, 60)
         return _rounds_alone(2 if signal >= TREES_PURE else 1)
     affordable = max(int(signal / EACH_FEATURE_PURE), FEWEST_FEATURES)
     base = HistogramBase(n_rows, affordable if affordable < encoding.n_features else None)
     if signal < TREES_PURE:
         return _base_alone(base)
+    if signal >= LARGE_PURE_MANY_CLASSES:
+        return Outline(NOTHING, Fraction(1, 5), 0, base, 60, 3, SPLIT_PART)
     return Outline(NOTHING, Fraction(1, 2), 0, base, 16, 2, SPLIT_PART)
 
 
