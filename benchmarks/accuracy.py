@@ -113,6 +113,8 @@ def report(cells: Sequence[Cell], found: Sequence[Task], out: Path) -> None:
                 text += [f"## {name[0].upper()}{name[1:]} in percent, {words}, epsilon {epsilon:g}", ""]
                 text += page.score_table(means, rivals, measure, epsilon, tuning)
     (out / "accuracy.md").write_text("\n".join(text).rstrip() + "\n", "utf-8")
+    if not every_place:  # some methods only, and nobody to rank them against
+        return
     places = pd.concat(every_place)
     places.to_csv(out / "accuracy_ranks.csv", index=False, float_format="%.4f", lineterminator="\n")
     picture.draw(places[places.kind == "two classes"], out / "accuracy.svg")

@@ -91,9 +91,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         cells.forget(name)
     rows = {task: rows_of(task) for task in data.tasks(options.data)}
     rows = {task: n for task, n in rows.items() if n >= FEWEST_ROWS}
-    for task, n in rows.items():
+    for task, n in list(rows.items()):
         problem = data.load(task, n)
-        if problem is not None:
+        if problem is None:  # too many features
+            del rows[task]
+        else:
             fill([problem], METHODS, cells, EPSILONS, options.splits)
     means = ranks.table(list(cells))
     tuning = {task.name for task in rows if task.used_for_tuning}

@@ -84,7 +84,7 @@ def test_bins_missing_values_and_three_classes_stay_within_the_claim(delta, fact
 
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
 @pytest.mark.parametrize("classes", [(0, 1), (0, 1, 2)])
-@pytest.mark.parametrize("n_rows", [2, 10, 100])
+@pytest.mark.parametrize("n_rows", [2, 10, 100, 300])
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_the_rules_for_very_small_data_stay_within_the_claim(delta, n_rows, classes, neighbours):
     """Stumps or class histograms alone, by the number of records that is claimed."""

@@ -266,10 +266,11 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     n_trees : int or "auto", default="auto"
         The most rounds that the budget is divided into at first: 60, or 30 where n^2 rho is above a million; 16 for
         small data, and for pure epsilon where n epsilon is below 20,000 (many classes: 10,000); fewer where the number
-        of records is too small for that. As soon as noise is winning, rounds get more and become fewer.
+        of records is too small for that. As soon as noise is winning, rounds get more and become fewer. Where
+        `n_rows_hint` leaves a base alone there are no rounds, whatever is asked for here.
     max_depth : int or "auto", default="auto"
-        Levels of splits of each tree: 2, or 5 where n^2 rho is above a million, 3 for pure epsilon on large data and
-        where nothing is known of the number of records, 1 for small data of two classes.
+        Levels of splits of each tree: 2, or 5 where n^2 rho is above a million, 3 for pure epsilon on large data (with
+        `delta` above zero also where nothing is known of the number of records), 1 for small data of two classes.
     n_rows_hint : int, optional
         A public guess at the number of records, its order of magnitude is enough. With it small data gets stumps or a
         base alone: two classes where n epsilon is below 2,000 for pure epsilon, or n^2 rho below 16,000; many classes

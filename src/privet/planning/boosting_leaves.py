@@ -61,7 +61,7 @@ def leaf_values(sums: IntArray, event: Event, loss: Loss, learning_rate: float, 
         The part of a step that is taken.
     margin : float
         How much of what is seen counts as noise, in units of what noise would give on average: 1 for an unbiased guess.
-        Zero where any guess is better than none, since there is no other one to fall back on.
+        Zero where there is no base: the first round must not say nothing, and it was no worse for the others.
     """
     noise_deviation = deviation(event) / ONE
     gradient = sums[:, : loss.n_scores] / ONE

@@ -87,10 +87,11 @@ def is_better_pure(encoding: Encoding, terms: Terms, asked: Share, pure: Share, 
     if encoding.n_classes == 2 and _n_squared_rho(asked, n_rows, terms.steps) < FEW_QUESTIONS:
         return True
     of_asked, of_pure = (outline(encoding, share, n_rows, terms.steps) for share in (asked, pure))
-    if of_asked.n_trees or not isinstance(of_asked.base, HistogramBase):
+    if of_asked.n_trees or of_pure.n_trees:
         return False
-    for_pure = of_pure.base if isinstance(of_pure.base, HistogramBase) else of_asked.base
-    noise = for_pure.noise_for_each_feature(encoding, terms, pure)
+    if not (isinstance(of_asked.base, HistogramBase) and isinstance(of_pure.base, HistogramBase)):
+        return False
+    noise = of_pure.base.noise_for_each_feature(encoding, terms, pure)
     return noise <= of_asked.base.noise_for_each_feature(encoding, terms, asked)
 
 

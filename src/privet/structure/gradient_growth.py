@@ -80,7 +80,8 @@ class CellGrid:
     def public_cuts(encoding: Encoding) -> dict[int, list[int]]:
         """Return cuts of every ordered feature that are public and yet see long tails.
 
-        Into 240 cells of equal width, and at powers of two from either end. Together they fit into a byte.
+        Into 240 cells of equal width, and at a 64th of the grid, a 128th and so on from either end. On a grid of up to
+        4,096 codes a cell fits into a byte.
         """
         domains, cuts = Domains.of(encoding), dict[int, list[int]]()
         for feature in np.flatnonzero(domains.ordered).tolist():
