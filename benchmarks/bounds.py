@@ -44,7 +44,8 @@ def clipped(problem: Problem, tail: float) -> Problem:
             features[name] = Numeric(float(low), float(high))
             frame[name] = frame[name].clip(low, high)
     schema = Schema(features, classes=list(range(problem.n_classes)))
-    return replace(problem, frame=frame, codes=coded(frame, features), schema=schema)
+    task = replace(problem.task, name=f"{problem.task.name}, {tail:g}")  # peers know problems by their names
+    return Problem(task, frame, coded(frame, features), problem.labels, schema)
 
 
 def page(table: pd.DataFrame) -> str:
