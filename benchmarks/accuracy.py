@@ -14,14 +14,13 @@ to fix rules, and which files are left out and why. Written to ``docs/results``:
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from arena import data, page, picture, ranks, regression
+from arena import arguments, data, page, picture, ranks, regression
 from arena.cells import Cell, Cells
 from arena.data import MOST_ROWS, SPLITS, Problem, Task
 from arena.filling import fill
@@ -29,7 +28,6 @@ from arena.methods import Method
 from arena.ours import CEILINGS, Ours, house
 from arena.peers import Peer, candidates, peers
 
-HERE = Path(__file__).resolve().parent
 EPSILONS = (0.1, 0.5, 1.0, 4.0)
 DELTA = 1e-6
 SMALL = 100  # rows to train on, times epsilon
@@ -144,13 +142,10 @@ def tune(problems: Sequence[Problem], cells: Cells, options: argparse.Namespace)
     print(places.groupby("method").average_rank.mean().sort_values().to_string())
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(given: Sequence[str] | None = None) -> int:
     """Run the arena."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    folder = os.environ.get("PRIVET_DATA")
-    parser.add_argument("--data", type=Path, default=folder, required=folder is None)
-    parser.add_argument("--out", type=Path, default=HERE.parent / "docs" / "results")
-    parser.add_argument("--cells", type=Path, default=HERE.parent / "results" / "accuracy", help="kept out of git")
+    parser = arguments.parser(__doc__)
+    parser.add_argument("--cells", type=Path, default=arguments.ROOT / "results" / "accuracy", help="kept out of git")
     parser.add_argument("--tasks", nargs="+")
     parser.add_argument("--methods", nargs="+")
     parser.add_argument("--rivals", nargs="+", choices=("approximate", "pure", "none"))
@@ -159,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--again", nargs="+", default=[], metavar="METHOD")
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--report-only", action="store_true")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(given)
     options.out.mkdir(parents=True, exist_ok=True)
 
     if options.tune:

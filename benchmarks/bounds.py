@@ -9,18 +9,15 @@ such a person would say. Written to ``docs/results``: ``bounds.csv`` and ``bound
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from rich.progress import track
 
-from arena import data
+from arena import arguments, data
 from arena.cells import measures
 from arena.data import SPLITS, Problem, coded
 from arena.ours import Ours
@@ -28,7 +25,6 @@ from arena.peers import peers
 from privet.domains import Numeric
 from privet.schema import Schema
 
-HERE = Path(__file__).resolve().parent
 TASKS = ("california", "bench_california")
 TAILS = (0.0, 0.005, 0.01, 0.02)
 EPSILONS = (0.1, 1.0)
@@ -65,13 +61,10 @@ def page(table: pd.DataFrame) -> str:
     return "\n".join(text) + "\n"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(given: Sequence[str] | None = None) -> int:
     """Measure all bounds."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    folder = os.environ.get("PRIVET_DATA")
-    parser.add_argument("--data", type=Path, default=folder, required=folder is None)
-    parser.add_argument("--out", type=Path, default=HERE.parent / "docs" / "results")
-    options = parser.parse_args(arguments)
+    parser = arguments.parser(__doc__)
+    options = parser.parse_args(given)
     rivals = [peer for peer in peers(DELTA) if peer.rivals == "approximate"]
     methods = [Ours("BoostingClassifier", DELTA), *rivals]
     problems = [data.load(task) for task in data.tasks(options.data) if task.name in TASKS]

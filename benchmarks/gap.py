@@ -8,21 +8,18 @@ left out. Written to ``docs/results``: ``gap.csv`` and ``gap.md``.
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from arena import data, ranks
+from arena import arguments, data, ranks
 from arena.cells import Cells
 from arena.data import SPLITS, Task
 from arena.filling import fill
 from arena.ours import Ceiling, Ours
 
-HERE = Path(__file__).resolve().parent
 DELTA = 1e-6
 EPSILONS = (1.0, 4.0)
 FEWEST_ROWS = 16_000
@@ -76,16 +73,13 @@ def page(table: pd.DataFrame, splits: int) -> str:
     return "\n".join(text) + "\n"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(given: Sequence[str] | None = None) -> int:
     """Measure the gap."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    folder = os.environ.get("PRIVET_DATA")
-    parser.add_argument("--data", type=Path, default=folder, required=folder is None)
-    parser.add_argument("--out", type=Path, default=HERE.parent / "docs" / "results")
-    parser.add_argument("--cells", type=Path, default=HERE.parent / "results" / "gap", help="kept out of git")
+    parser = arguments.parser(__doc__)
+    parser.add_argument("--cells", type=Path, default=arguments.ROOT / "results" / "gap", help="kept out of git")
     parser.add_argument("--splits", type=int, default=SPLITS)
     parser.add_argument("--again", nargs="+", default=[], metavar="METHOD")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(given)
     cells = Cells(options.cells)
     for name in options.again:
         cells.forget(name)

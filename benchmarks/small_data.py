@@ -10,8 +10,6 @@ and most data sets have not. What a sample leaves over is tested on. Written to 
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,10 +21,9 @@ from rich.progress import track
 from sklearn.metrics import roc_auc_score
 
 import privet
-from arena import data
+from arena import arguments, data
 from arena.data import Problem, hint_of
 
-HERE = Path(__file__).resolve().parent
 SETS = ("magic", "phishing_websites", "pol", "banknote", "mammographic", "heart_cleveland")
 SIZES = (240, 600, 1_500, 5_000)
 SHARES = (None, 0.65, 0.75, 0.85)  # of the more frequent class; None as it is
@@ -107,14 +104,11 @@ def page(table: pd.DataFrame, repeats: int) -> str:
     return "\n".join(text) + "\n"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(given: Sequence[str] | None = None) -> int:
     """Measure all samples."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    folder = os.environ.get("PRIVET_DATA")
-    parser.add_argument("--data", type=Path, default=folder, required=folder is None)
-    parser.add_argument("--out", type=Path, default=HERE.parent / "docs" / "results")
+    parser = arguments.parser(__doc__)
     parser.add_argument("--repeats", type=int, default=8)
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(given)
     settings = [("pure", 0.0, epsilon) for epsilon in EPSILONS] + [("approximate", DELTA, e) for e in EPSILONS]
     lines = []
     for sample in track(list(samples(options.data)), "samples"):

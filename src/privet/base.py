@@ -30,6 +30,7 @@ from privet.schema import Schema
 from privet.terms import Allowance, Terms
 
 NO_SCHEMA = "no schema was given: bounds, categories and classes were read off the data"
+MOST_ROWS = 10**15  # that a hint may speak of; beyond, squares leave the range of a double
 
 
 class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
@@ -252,9 +253,10 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
 def _hints(n_rows: object) -> Hints:
     if n_rows is None:
         return Hints()
-    if isinstance(n_rows, bool) or not isinstance(n_rows, int | np.integer) or n_rows < 1:
+    if isinstance(n_rows, bool) or not isinstance(n_rows, int | np.integer) or not 1 <= n_rows <= MOST_ROWS:
         raise ParameterError(
-            f"n_rows_hint must be a positive whole number that is public, got {n_rows!r}: or leave it at None"
+            "n_rows_hint must be a public whole number, at least 1 and at most 10^15, "
+            f"got {n_rows!r:.40}: or leave it at None"
         )
     return Hints(int(n_rows))
 

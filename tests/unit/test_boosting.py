@@ -393,3 +393,9 @@ def test_units_with_many_rows_are_charged_for_all_of_them():
     plain = BoostingClassifier(2.0, 1e-6, TWO, n_trees=4).plan()
     pairs = [next(e for e in ledger.events if e.name == "base: pairs of groups") for ledger in (model.privacy_, plain)]
     assert pairs[0].parameter >= 16 * pairs[1].parameter * Fraction(99, 100)
+
+
+@pytest.mark.parametrize("hint", [0, -5, 2.5, True, 10**16])
+def test_a_hint_that_is_no_number_of_records_is_refused(hint):
+    with pytest.raises(ParameterError, match="n_rows_hint"):
+        BoostingClassifier(1.0, 1e-6, TWO, n_rows_hint=hint).plan()
