@@ -27,11 +27,6 @@ CEILING = "HistGradientBoosting"
 METHODS = [Ours("BoostingClassifier", DELTA), Ours("BoostingClassifier", 0.0), Ceiling(CEILING)]
 
 
-def rows_of(task: Task) -> int:
-    """The number of rows of a task's file."""
-    return len(pd.read_parquet(task.file, columns=[data.TARGET]))
-
-
 def gaps(means: pd.DataFrame, rows: dict[str, int], tuning: set[str]) -> pd.DataFrame:
     """Return accuracies in percent, and how far they are below the ceiling; a line for each task and their mean."""
     scores = means.assign(method=means.method.str.cat(means.rivals, sep=", "))
@@ -83,17 +78,15 @@ def main(given: Sequence[str] | None = None) -> int:
     cells = Cells(options.cells)
     for name in options.again:
         cells.forget(name)
-    rows = {task: rows_of(task) for task in data.tasks(options.data)}
-    rows = {task: n for task, n in rows.items() if n >= FEWEST_ROWS}
-    for task, n in list(rows.items()):
-        problem = data.load(task, n)
-        if problem is None:  # too many features
-            del rows[task]
-        else:
+    measured: list[Task] = []
+    for task in data.tasks(options.data):
+        problem = data.load(task, task.n_rows) if task.n_rows >= FEWEST_ROWS else None
+        if problem is not None:  # None has too many features
             fill([problem], METHODS, cells, EPSILONS, options.splits)
+            measured.append(task)
     means = ranks.table(list(cells))
-    tuning = {task.name for task in rows if task.used_for_tuning}
-    table = gaps(means, {task.name: n for task, n in rows.items()}, tuning)
+    tuning = {task.name for task in measured if task.used_for_tuning}
+    table = gaps(means, {task.name: task.n_rows for task in measured}, tuning)
     table.to_csv(options.out / "gap.csv", index=False, float_format="%.3f", lineterminator="\n")
     (options.out / "gap.md").write_text(page(table, options.splits), "utf-8")
     return 0

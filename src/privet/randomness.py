@@ -1,6 +1,7 @@
 """Public randomness: shapes of random trees, folds, and the seeded stand-in for the secret source in tests.
 
-Nothing here is secret. Noise and coins come from `samplers.SystemSource`; no other file may use numpy.random.
+Nothing here is secret: noise and coins have a source of their own, which only releases draw from. No other file may use
+numpy.random.
 """
 
 from numbers import Integral
