@@ -15,14 +15,14 @@ from privet.audit.enumeration import Enumerating, Subject
 from privet.audit.exact import exact_audit
 from privet.events import Mechanism
 from privet.kernels.gradient_histogram import CELL_STATE, NODE_STATE, AllAtRoot, GradientSums
-from privet.kernels.gram import PairCounts, TargetSums
+from privet.kernels.moments import PairMoments, TargetMoments
 from privet.learners.boosting import Boosting, _loss, _with_gradients
 from privet.learning import Hints
 from privet.ledger import Ledger
 from privet.planning.boosting import start_scores
 from privet.randomness import public_rng
 from privet.release import Release, drawn
-from privet.structure.additive_base import without_base
+from privet.structure.base_tables import without_base
 from privet.structure.gradient_growth import CellGrid
 from privet.structure.histogram_base import HistogramBase
 from privet.tables import MemoryTable
@@ -58,9 +58,9 @@ EXPECTED = [
     (Boosting(1, 1), "label", 0.0, 0.0, 0.5678),
     (Boosting(2, 1), "add_remove", 0.0, 5.0, 0.8484),
     (Boosting(1, 1), "add_remove", 1e-6, 0.0, 0.9986),
-    (Boosting(1, 1), "replace", 1e-6, 0.0, 0.6986),
-    (Boosting(2, 1), "add_remove", 1e-6, 5.0, 0.9725),
-    (Boosting(2, 1), "replace", 1e-6, 5.0, 0.4592),
+    (Boosting(1, 1), "replace", 1e-6, 0.0, 0.7166),
+    (Boosting(2, 1), "add_remove", 1e-6, 5.0, 0.9304),
+    (Boosting(2, 1), "replace", 1e-6, 5.0, 0.6831),
 ]
 
 
@@ -87,10 +87,24 @@ def test_bins_missing_values_and_three_classes_stay_within_the_claim(delta, fact
 @pytest.mark.parametrize("n_rows", [2, 10, 100, 300])
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_the_rules_for_very_small_data_stay_within_the_claim(delta, n_rows, classes, neighbours):
-    """Stumps or class histograms alone, by the number of records that is claimed."""
-    found = exact_audit(subject(Boosting(), neighbours, delta, classes=classes, hints=Hints(n_rows=n_rows)), 2)
+    """Stumps or class histograms alone, or stumps on a regression, by the number of records that is claimed."""
+    learner = Boosting() if n_rows < 100 else Boosting(1, 1)
+    found = exact_audit(subject(learner, neighbours, delta, classes=classes, hints=Hints(n_rows=n_rows)), 2)
     assert not found.refuted
     assert found.loss > 0.45 * found.claimed
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("factor", [0.0, 5.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_a_regression_on_numbers_and_categories_stays_within_the_claim(delta, factor, neighbours, monkeypatch):
+    force_noise(monkeypatch, factor)
+    features = {"x": Numeric(0, 1, bins=3, missing=True), "c": Categorical([0, 1])}
+    watched = subject(Boosting(1, 1), neighbours, delta, features=features, hints=Hints(n_rows=100))
+    assert "regression" in str(watched._public[2].facts["base"])
+    found = exact_audit(watched, 2)
+    assert not found.refuted
+    assert found.loss > 0.3 * found.claimed
 
 
 @pytest.mark.parametrize("factor", [0.0, 5.0])
@@ -140,10 +154,12 @@ def test_all_that_a_regressor_releases_with_noise_moves_by_no_more_than_is_paid_
     grid = CellGrid.of(encoding, {0: [1]})
     loss = _loss(encoding, "l1" if delta == 0 else "l2")
     start = without_base(encoding, grid, start_scores(None, loss), 1.0)
-    kernels = {"start": GradientSums(1, 1)}
-    if delta:
-        kernels["pairs"] = PairCounts(grid.cells.offsets, np.arange(4), 4)
-        kernels["sums"] = TargetSums(grid.cells.offsets, np.arange(4), 4, "range")
+    design, _ = plan.facts["base"].design(encoding, grid)
+    kernels = {
+        "start": GradientSums(1, 1),
+        "pairs": PairMoments(design),
+        "sums": TargetMoments(design, "range"),
+    }
 
     def released(records):
         codes = np.array([r[:2] for r in records], dtype=np.uint8).reshape(-1, 2).T.copy()
@@ -169,7 +185,7 @@ def test_all_that_a_regressor_releases_with_noise_moves_by_no_more_than_is_paid_
                     worst[role] = max(worst[role], float((moved**2).sum() / (2 * event.parameter) / event.cost.rho))
                 else:
                     worst[role] = max(worst[role], float(moved.sum() / event.parameter / event.cost.epsilon))
-    assert all(0.3 < loss <= 1 for loss in worst.values()), worst
+    assert all(0.25 < loss <= 1 for loss in worst.values()), worst
 
 
 def test_a_rounds_budget_never_depends_on_more_than_was_released(monkeypatch):

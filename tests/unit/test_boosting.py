@@ -165,21 +165,21 @@ def test_noise_intervals_are_about_as_wide_as_predictions_vary_from_fit_to_fit()
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (0.5, 0.0)])
-def test_small_data_with_few_features_gets_the_base_alone(epsilon, delta):
-    X, y = labelled(n=200)
+def test_small_data_of_many_classes_gets_the_base_alone(epsilon, delta):
+    X, y = labelled(THREE, n=200)
     n_rows = round(200 / epsilon)
-    model = BoostingClassifier(epsilon, delta, TWO, n_rows_hint=n_rows, random_state=0).fit(X, y)
+    model = BoostingClassifier(epsilon, delta, THREE, n_rows_hint=n_rows, random_state=0).fit(X, y)
     assert model.model_.trees is None
     assert model.model_.noise_deviations(model._codes(X)).min() > 0
     assert model.plan().epsilon == model.privacy_.epsilon == epsilon
-    assert BoostingClassifier(5.0, delta, TWO, n_rows_hint=2000, random_state=0).fit(X, y).model_.trees is not None
+    assert BoostingClassifier(5.0, delta, THREE, n_rows_hint=2000, random_state=0).fit(X, y).model_.trees is not None
 
 
 def test_histograms_of_more_features_are_released_with_gaussian_noise():
     rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.random((400, 12)), columns=list(MIDDLING_TWO.features))
-    y = np.where(X.to_numpy().mean(axis=1) > 0.5, "yes", "no")
-    model = BoostingClassifier(1.0, 1e-6, MIDDLING_TWO, n_rows_hint=400, random_state=0).fit(X, y)
+    X = pd.DataFrame(rng.random((400, 30)), columns=list(WIDE.features))
+    y = np.array(["no", "perhaps", "yes"])[np.minimum((X["x0"] * 3).astype(int), 2)]
+    model = BoostingClassifier(1.0, 1e-6, WIDE, n_rows_hint=400, random_state=0).fit(X, y)
     assert model.model_.trees is None
     assert model.privacy_.delta > 0
     assert {event.mechanism for event in model.privacy_.events} == {Mechanism.GAUSSIAN}
@@ -193,33 +193,37 @@ def described(epsilon, delta, schema, n_rows):
 WIDE = Schema({f"x{i}": Numeric(0, 1) for i in range(30)}, classes=["no", "perhaps", "yes"])
 WIDE_TWO = Schema(WIDE.features, classes=["no", "yes"])
 MIDDLING_TWO = Schema(dict(list(WIDE.features.items())[:12]), classes=["no", "yes"])
-EIGHT_TWO = Schema(dict(list(WIDE.features.items())[:8]), classes=["no", "yes"])
+MANY_CODES = Schema({"code": Categorical([str(code) for code in range(500)])}, classes=["no", "yes"])
 
 
 @pytest.mark.parametrize(
     ("epsilon", "delta", "schema", "n_rows", "base", "depth"),
     [
         (0.1, 0.0, TWO, 300, "None", 1),
-        (0.1, 0.0, TWO, 1_000, "class histograms of all features", 0),
-        (1.0, 0.0, TWO, 399, "class histograms of all features", 0),
-        (1.0, 0.0, TWO, 400, "None", 1),
-        (1.0, 0.0, MIDDLING_TWO, 300, "None", 1),
+        (0.1, 0.0, TWO, 1_000, "a regression on a line of", 1),
+        (1.0, 0.0, MIDDLING_TWO, 2_000, "a regression on a line of", 2),
+        (1.0, 0.0, TWO, 20_000, "a regression on a line of", 3),
         (1.0, 0.0, WIDE_TWO, 1_999, "None", 1),
         (1.0, 0.0, WIDE_TWO, 2_000, "None", 2),
-        (1.0, 0.0, TWO, 20_000, "None", 3),
+        (1.0, 0.0, WIDE_TWO, 20_000, "None", 3),
+        (1.0, 0.0, MANY_CODES, 2_000, "None", 2),
         (0.1, 0.0, WIDE, 400, "class histograms of 3 features", 0),
         (0.1, 0.0, WIDE, 1_000, "class histograms of 4 features", 0),
         (1.0, 0.0, WIDE, 600, "class histograms of 24 features", 0),
         (1.0, 0.0, THREE, 2_000, "class histograms of all features", 2),
         (1.0, 0.0, THREE, 10_000, "class histograms of all features", 3),
         (0.1, 1e-6, MIDDLING_TWO, 300, "None", 1),
-        (1.0, 1e-6, MIDDLING_TWO, 400, "class histograms of all features", 0),
-        (1.0, 1e-6, MIDDLING_TWO, 500, "None", 1),
-        (1.0, 1e-6, EIGHT_TWO, 250, "class histograms of all features", 0),
+        (1.0, 1e-6, MIDDLING_TWO, 400, "a regression on a line and a bend", 1),
+        (1.0, 1e-6, MIDDLING_TWO, 500, "a regression on a line and a bend", 2),
+        (1.0, 1e-6, MIDDLING_TWO, 40_000, "a regression on a line and a bend", 5),
+        (1.0, 1e-6, MANY_CODES, 400, "None", 1),
+        (1.0, 1e-6, MANY_CODES, 2_000, "None", 2),
         (0.1, 1e-6, WIDE_TWO, 3_000, "None", 1),
+        (1.0, 1e-6, WIDE_TWO, 1_000, "None", 2),
+        (1.0, 1e-6, WIDE_TWO, 40_000, "None", 5),
         (0.5, 1e-6, THREE, 2_000, "class histograms of all features", 0),
-        (1.0, 1e-6, THREE, 2_000, "a regression on 4 groups", 2),
-        (1.0, 1e-6, TWO, 40_000, "a regression on 8 groups", 5),
+        (1.0, 1e-6, THREE, 2_000, "a regression on a line and a bend", 2),
+        (1.0, 1e-6, THREE, 40_000, "a regression on a line and a bend", 5),
     ],
 )
 def test_public_facts_alone_decide_what_is_measured(epsilon, delta, schema, n_rows, base, depth):
@@ -229,12 +233,10 @@ def test_public_facts_alone_decide_what_is_measured(epsilon, delta, schema, n_ro
 
 
 def test_what_asks_few_questions_stays_with_the_pure_guarantee_and_what_asks_many_does_not():
-    few = BoostingClassifier(0.5, 1e-6, TWO, n_rows_hint=500).plan()
-    assert (few.epsilon, few.delta) == (0.5, 0)
-    for schema in (MIDDLING_TWO, WIDE_TWO):
-        stumps = BoostingClassifier(0.1, 1e-6, schema, n_rows_hint=1_000).plan()
-        assert (stumps.epsilon, stumps.delta) == (0.1, 0)
-    for schema, n_rows in ((WIDE, 500), (WIDE_TWO, 2_000), (MIDDLING_TWO, 300), (EIGHT_TWO, 250)):
+    for schema, n_rows in ((THREE, 1_000), (MIDDLING_TWO, 600), (WIDE_TWO, 1_000)):
+        few = BoostingClassifier(0.1, 1e-6, schema, n_rows_hint=n_rows).plan()
+        assert (few.epsilon, few.delta) == (0.1, 0)
+    for schema, n_rows in ((WIDE, 500), (WIDE_TWO, 2_000), (MIDDLING_TWO, 300)):
         many = BoostingClassifier(1.0, 1e-6, schema, n_rows_hint=n_rows).plan()
         assert (many.epsilon, many.delta) == (1.0, pytest.approx(1e-6))
 
@@ -391,7 +393,8 @@ def test_units_with_many_rows_are_charged_for_all_of_them():
     model = BoostingClassifier(2.0, 1e-6, schema, n_trees=4, random_state=0).fit(X, y)
     assert model.privacy_.epsilon == 2.0
     plain = BoostingClassifier(2.0, 1e-6, TWO, n_trees=4).plan()
-    pairs = [next(e for e in ledger.events if e.name == "base: pairs of groups") for ledger in (model.privacy_, plain)]
+    name = "base: products of columns"
+    pairs = [next(event for event in ledger.events if event.name == name) for ledger in (model.privacy_, plain)]
     assert pairs[0].parameter >= 16 * pairs[1].parameter * Fraction(99, 100)
 
 

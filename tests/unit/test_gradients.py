@@ -21,7 +21,6 @@ from privet.kernels.gradient_histogram import (
     GradientSums,
 )
 from privet.kernels.gradients import ONE, SCORE_STATE, Huber, Logistic, Softmax, logistic_table
-from privet.kernels.gram import PairCounts, TargetSums
 from privet.randomness import public_rng
 from privet.structure.gradient_growth import CellGrid, score_walks
 from privet.tables import Block, MemoryTable
@@ -195,25 +194,6 @@ def test_one_record_moves_all_split_scores_within_a_range_of_twice_its_gradient(
     change = np.subtract(*(score_walks(h, candidates.walks, grid.cells.offsets) for h in (after, before)))
     assert np.ptp(change) <= 2 * abs(gradient)
     assert np.abs(change).max() <= abs(gradient)
-
-
-def test_pairs_and_sums_of_the_target_are_those_of_one_hot_matrices():
-    grid, block = grid_and_block()
-    group = np.array([0, 0, 1, 2, 3, 4, 5, 6])
-    one_hot = np.zeros((block.target.size, 8), np.int64)
-    for feature, begin in enumerate((0, 4)):
-        one_hot[np.arange(block.target.size), group[begin + block.state[CELL_STATE][:, feature].astype(int)]] = 1
-    one_hot[:, 7] = 1
-    found = PairCounts(grid.cells.offsets, group, 7)(block)
-    np.testing.assert_array_equal(found, np.triu(one_hot.T @ one_hot))
-    for target, columns, y in [
-        ("many", 3, np.eye(3, dtype=np.int64)[block.target]),
-        ("two", 1, np.where(block.target == 1, 1, -1)[:, None]),
-        ("range", 1, -block.state[GRADIENT_STATE][:, :1].astype(np.int64)),
-    ]:
-        kernel = TargetSums(grid.cells.offsets, group, 7, target, columns)
-        assert np.abs(y).max() <= kernel.largest
-        np.testing.assert_array_equal(kernel(block), one_hot.T @ y)
 
 
 def test_new_scores_are_the_old_ones_and_what_the_leaf_says():

@@ -46,7 +46,8 @@ from privet.randomness import PublicRng
 from privet.release import Release
 from privet.schema import Schema
 from privet.structure import Domains, QuantileSearch
-from privet.structure.additive_base import AdditiveBase, BaseTables, in_fixed_point, without_base
+from privet.structure.additive_base import AdditiveBase
+from privet.structure.base_tables import BaseTables, deviation, in_fixed_point, without_base
 from privet.structure.building import Split
 from privet.structure.gradient_growth import CellGrid, GradientGrowth
 from privet.structure.histogram_base import HistogramBase
@@ -56,7 +57,7 @@ from privet.terms import Allowance, Share, Terms
 Auto = Literal["auto"]
 
 EVEN_CELLS = 4  # where quantiles would cost too much
-START_PART = Fraction(1, 20)  # of the base's budget, for the mean of a number
+START_PART = Fraction(1, 2)  # of the base's budget, for the mean of a number
 ZOOM = 4  # gradients of a number are cut off at a quarter of its range
 FINE_BINS = 4096  # the public grid on which private quantiles are searched; so fine for the sake of long tails
 
@@ -134,11 +135,11 @@ class Boosting:
         if (levels := cast(int, plan.facts["levels of bins"])) > 0:
             cuts = QuantileSearch(levels).run(table, release, plan.events)
         else:
-            few = rounds is None  # a base alone needs no more than its groups
+            few = isinstance(plan.facts["base"], HistogramBase) and rounds is None  # no more than its groups
             cuts = CellGrid.even_cuts(table.encoding, EVEN_CELLS) if few else CellGrid.public_cuts(table.encoding)
         grid = CellGrid.of(table.encoding, cuts)
         table = table.derive(CELL_STATE, grid.cells)
-        # Base: from noisy counts of classes or of pairs, or a common start.
+        # Base: from noisy counts of classes or sums of products, or a common start.
         base = self._base(table, release, rng, plan, grid, loss)
         table = table.derive(SCORE_STATE, BaseScores(base.start, base.tables, grid.cells.offsets, base.low, base.high))
         if rounds is None:
@@ -170,7 +171,9 @@ class Boosting:
             whole = replace(loss, zoom=1) if isinstance(loss, Huber) else loss
             at_root = _with_gradients(table, start, grid, whole).derive(NODE_STATE, AllAtRoot())
             sums = release.noisy(at_root.aggregate(GradientSums(1, loss.n_scores)), plan["start"])
-            start = without_base(table.encoding, grid, start_scores(sums, whole), count_of(sums, whole))
+            start = without_base(
+                table.encoding, grid, start_scores(sums, whole, deviation(plan["start"])), count_of(sums, whole)
+            )
         if base is None:
             return start
         if isinstance(base, HistogramBase):
@@ -259,23 +262,23 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     epsilon : float or None, default=1.0
         The privacy budget of a fit; None for the twin without privacy.
     delta : float, default=0.0
-        Zero for pure epsilon. Above zero everything is counted in zCDP, which pays for a base of pairs and for many
+        Zero for pure epsilon. Above zero everything is counted in zCDP, which pays for private quantiles and for many
         more rounds. Very small data gets the pure guarantee, where that costs less noise.
     schema : Schema, optional
         What is public. Without it domains are read off the data, and nothing is guaranteed.
     n_trees : int or "auto", default="auto"
-        The most rounds that the budget is divided into at first: 60, or 30 where n^2 rho is above a million; 16 for
-        small data, and for pure epsilon where n epsilon is below 20,000 (many classes: 10,000); fewer where the number
-        of records is too small for that. As soon as noise is winning, rounds get more and become fewer. Where
-        `n_rows_hint` leaves a base alone there are no rounds, whatever is asked for here.
+        The most rounds that the budget is divided into at first: 16, 30 or 60, the more the larger the signal is (see
+        docs/learners/boosting.md); fewer where the number of records is too small for that. As soon as noise is
+        winning, rounds get more and become fewer. Where `n_rows_hint` leaves a base alone there are no rounds, whatever
+        is asked for here.
     max_depth : int or "auto", default="auto"
-        Levels of splits of each tree: 2, or 5 where n^2 rho is above a million, 3 for pure epsilon on large data (with
-        `delta` above zero also where nothing is known of the number of records), 1 for small data of two classes.
+        Levels of splits of each tree: 1 for small data of two classes, then 2, and 3 (pure epsilon) or 5 (`delta` above
+        zero) for large data; 3 with `delta` above zero where nothing is known of the number of records.
     n_rows_hint : int, optional
-        A public guess at the number of records, its order of magnitude is enough. With it small data gets stumps or a
-        base alone: two classes where n epsilon is below 2,000 for pure epsilon, or n^2 rho below 16,000; many classes
-        a base alone below 2,000, or 30,000. Where nothing is known, `privet.measurements.noisy_row_count` buys a
-        guess. Never compared with the data.
+        A public guess at the number of records, its order of magnitude is enough. It decides how the budget is divided,
+        what the model starts with, and how large trees are: by ``n epsilon`` for pure epsilon, ``n^2 rho`` with `delta`
+        above zero. Small data of many classes gets a base alone. Where nothing is known,
+        `privet.measurements.noisy_row_count` buys a guess. Never compared with the data.
     random_state : int, RandomState, Generator or None
         Seeds what is public: the orders of categories, and which features are measured where there are too many for
         all. Noise never depends on it.
@@ -295,13 +298,13 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     -----
     *Privacy.* Neighbours as the schema says; sensitivities are for adding or removing a record. *Bins*: public, or
     private quantiles, one selection of range one for each feature and level. *Base*: class histograms, of which a
-    record changes one count for each feature by one; or counts of pairs of groups, of which a record with d features
-    changes (d + 1)(d + 2) / 2 by one, and d + 1 sums of the target. *Splits*: one selection a level among all features'
-    splits, whose scores ``|left| + |right|`` a record moves by at most its gradient's L1 norm either way, and gradients
-    are cut off at 1/2: range 1 (2 for many classes). *Leaves*: sums of gradients and curvatures, whose joint norm is
-    bounded for each record by integer arithmetic (`privet.kernels.gradients`). How much the next round gets depends on
-    released values; a filter (`privet.events.Filter`) holds the total. All else is post-processing. The running time
-    depends on the data.
+    record changes one count for each feature by one; or sums of products of columns, and of columns with the target,
+    for which a record's values are held within a fixed size (`privet.structure.additive_base`). *Splits*: one selection
+    a level among all features' splits, whose scores ``|left| + |right|`` a record moves by at most its gradient's L1
+    norm either way, and gradients are cut off at 1/2: range 1 (2 for many classes). *Leaves*: sums of gradients and
+    curvatures, whose joint norm is bounded for each record by integer arithmetic (`privet.kernels.gradients`). How much
+    the next round gets depends on released values; a filter (`privet.events.Filter`) holds the total. All else is
+    post-processing. The running time depends on the data.
 
     Examples
     --------

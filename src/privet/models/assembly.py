@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from privet.encoding import Encoding
 from privet.models.additive import Additive
-from privet.structure.additive_base import BaseTables
+from privet.structure.base_tables import BaseTables
 from privet.structure.building import Split
 from privet.structure.gradient_growth import CellGrid, write_down
 

@@ -17,6 +17,7 @@ from privet.terms import Share, Terms
 IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+USUAL_MEAN = 0.25  # how far a number's mean is from the middle of its range, in units of the range
 SEES = "the records of each node; nodes of one level are disjoint"
 
 
@@ -149,8 +150,10 @@ def count_of(sums: IntArray, loss: Loss) -> float:
     return max(curvature / each, 1.0)
 
 
-def start_scores(sums: IntArray | None, loss: Loss) -> Floats:
+def start_scores(sums: IntArray | None, loss: Loss, noise: float = 0.0) -> Floats:
     """Return the scores that all records start with, from the sums of gradients and curvatures at equal scores.
+
+    The mean of a number is drawn towards the middle of its range, by how noisy it is.
 
     Parameters
     ----------
@@ -158,14 +161,18 @@ def start_scores(sums: IntArray | None, loss: Loss) -> Floats:
         As released, for the scores that this function returns for None.
     loss : Loss
         Whose gradients were added up.
+    noise : float
+        The standard deviation of the noise in the sums.
     """
     k = loss.n_scores
     even = 0.5 if k == 1 else 1 / k
     if sums is None:
         return np.full(k, 0.5 if isinstance(loss, Huber) else 0.0)
-    means = sums[0, :k] / ONE / count_of(sums, loss)
+    count = count_of(sums, loss)
+    means = sums[0, :k] / ONE / count
     if isinstance(loss, Huber):
-        return np.clip(0.5 - means / loss.zoom, 0.0, 1.0)
+        weight = USUAL_MEAN**2 / (USUAL_MEAN**2 + (noise / ONE / count / loss.zoom) ** 2)
+        return np.clip(0.5 - weight * means / loss.zoom, 0.0, 1.0)
     chances = np.clip(even - means / loss.at_even_scores, 0.02, 0.98)
     odds: Floats = np.log(chances / (1 - chances)) if k == 1 else np.log(chances) - np.log(chances).mean()
     return odds

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from privet.events import Event
 from privet.kernels.gradients import ONE, Loss
-from privet.structure.additive_base import deviation
+from privet.structure.base_tables import deviation
 
 IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -6,33 +6,33 @@ zCDP. The constants were found on data sets that docs/learners/boosting.md names
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from privet.encoding import Encoding
+from privet.kernels.gradients import Norm
 from privet.structure.additive_base import AdditiveBase
 from privet.structure.histogram_base import HistogramBase
 from privet.terms import Share, Terms
 
 LEVELS = 4  # sixteen cells of a numeric feature
 NOTHING, ALL = Fraction(0), Fraction(1)
+MANY_FEATURES = 16  # two classes, and numbers with pure epsilon: with more, no regression
 SPLIT_PART = Fraction(3, 5)  # of rounds that begin with nothing, or have pure epsilon
 
 # Pure epsilon, n epsilon
-FEW_FEATURES, HISTOGRAMS_PURE = 7, (100, 400)  # two classes: between, histograms of so few rank records better
+REGRESSION_PURE = 100  # two classes, not many features: a regression pays off above
 TREES_PURE = 2_000  # two classes: trees of depth two pay off above, stumps below; many classes: rounds at all
 LARGE_PURE, LARGE_PURE_MANY_CLASSES = 20_000, 10_000  # more and deeper trees pay off above
 EACH_FEATURE_PURE, FEWEST_FEATURES = 25, 3  # many classes: where there is less for each, fewer are measured
 
 # zCDP, n^2 rho
-MANY_FEATURES = 16  # two classes: above, stumps pay off sooner than a look at each feature
-FEW_QUESTIONS = 600  # two classes: below, so few stumps can be paid for that pure epsilon is better for them
-STUMPS = 4_000  # above, they pay off however few features there are
-TWO_CLASSES, MANY_CLASSES = 16_000, 30_000  # a base of pairs and rounds pay off above
-BASE_FALLS = 8_000, 40_000  # from nearly all to what remains the base's part
+FEW_QUESTIONS, FEW_QUESTIONS_MANY_FEATURES = 150, 600  # two classes: below, so few stumps that pure epsilon is better
+TREES = 16_000  # two classes and many features: stumps below, trees above
+TWO_CLASSES, MANY_CLASSES = 4_000, 30_000  # private quantiles and trees pay off above; many classes: a regression, too
 TINY_SIGNAL, LARGE_SIGNAL = 500, 1_000_000  # quantiles, then finer cells and deeper trees, pay off above
-LARGE_BASE = Fraction(3, 20)
+BINS, BASE, LARGE_BASE = Fraction(1, 10), Fraction(3, 10), Fraction(3, 20)
+START = Fraction(1, 20)  # where there are too many columns for a regression
 
 
 @dataclass(frozen=True)
@@ -71,21 +71,21 @@ def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: 
     if share is not None and share.epsilon is not None:
         return _pure(encoding, None if n_rows is None else n_rows * float(share.epsilon) / steps, n_rows)
     if share is None or n_rows is None:
-        base = AdditiveBase(8 if share is None else 4)
-        return Outline(Fraction(1, 10), Fraction(3, 10), LEVELS, base if base.fits(encoding) else None, 60, 3)
+        return _binned(_regression(encoding, "l2"), BASE, LEVELS, 60, 3)
     return _concentrated(encoding, _n_squared_rho(share, n_rows, steps), n_rows)
 
 
 def is_better_pure(encoding: Encoding, terms: Terms, asked: Share, pure: Share, n_rows: int | None) -> bool:
     """Whether pure epsilon, which is a stronger guarantee than what is asked for, costs less noise as well.
 
-    So it is where few things are measured: class histograms of few features, or a few stumps. One selection has the
+    So it is where few things are measured: class histograms of few features, or few stumps. One selection has the
     rate epsilon, or ``sqrt(8 rho)``, which is about half of it; only for many of them does the root make up for that.
     """
     if n_rows is None or not encoding.n_classes:
         return False
-    if encoding.n_classes == 2 and _n_squared_rho(asked, n_rows, terms.steps) < FEW_QUESTIONS:
-        return True
+    if encoding.n_classes == 2:
+        few = FEW_QUESTIONS_MANY_FEATURES if encoding.n_features > MANY_FEATURES else FEW_QUESTIONS
+        return _n_squared_rho(asked, n_rows, terms.steps) < few
     of_asked, of_pure = (outline(encoding, share, n_rows, terms.steps) for share in (asked, pure))
     if of_asked.n_trees or of_pure.n_trees:
         return False
@@ -109,18 +109,27 @@ def _base_alone(base: AdditiveBase | HistogramBase) -> Outline:
     return Outline(NOTHING, ALL, 0, base)
 
 
+def _binned(base: AdditiveBase | None, base_part: Fraction, levels: int, n_trees: int, depth: int) -> Outline:
+    return Outline(BINS, START if base is None else base_part, levels, base, n_trees, depth)
+
+
+def _regression(encoding: Encoding, norm: Norm) -> AdditiveBase | None:
+    """Return a base of products of columns, unless there are too many of these."""
+    base = AdditiveBase(norm)
+    return base if base.fits(encoding) else None
+
+
 def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outline:
+    regression = None if encoding.n_features > MANY_FEATURES else _regression(encoding, "l1")
     if not encoding.n_classes:  # a number
-        return Outline(Fraction(1, 10), Fraction(1, 50), LEVELS, None, 16, 2)
+        return _binned(regression, Fraction(1, 5), LEVELS, 16, 2)
     if signal is None or n_rows is None:
         return Outline(NOTHING, Fraction(1, 50), 0, None, 16, 2, SPLIT_PART)
     if encoding.n_classes == 2:
-        least, most = HISTOGRAMS_PURE
-        if encoding.n_features <= FEW_FEATURES and least <= signal < most:
-            return _base_alone(HistogramBase(n_rows))
-        if signal >= LARGE_PURE:
-            return _rounds_alone(3, 60)
-        return _rounds_alone(2 if signal >= TREES_PURE else 1)
+        rounds = _rounds_alone(3, 60) if signal >= LARGE_PURE else _rounds_alone(2 if signal >= TREES_PURE else 1)
+        if signal < REGRESSION_PURE or regression is None:
+            return rounds
+        return replace(rounds, base=regression, base_part=Fraction(1 if signal >= TREES_PURE else 2, 5))
     affordable = max(int(signal / EACH_FEATURE_PURE), FEWEST_FEATURES)
     base = HistogramBase(n_rows, affordable if affordable < encoding.n_features else None)
     if signal < TREES_PURE:
@@ -131,23 +140,17 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
 
 
 def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
-    if encoding.n_classes == 2 and signal < TWO_CLASSES:
-        stumps = signal >= (STUMPS if encoding.n_features <= MANY_FEATURES else 0)
-        return _rounds_alone(1) if stumps else _base_alone(HistogramBase(n_rows))
+    large = signal > LARGE_SIGNAL
+    if encoding.n_classes == 2 and encoding.n_features > MANY_FEATURES:
+        return _rounds_alone(1) if signal < TREES else _rounds_alone(5 if large else 2, 30)
     if encoding.n_classes > 2 and signal < MANY_CLASSES:
         return _base_alone(HistogramBase(n_rows))
-    if signal < TINY_SIGNAL:
-        return _base_alone(AdditiveBase(4, Fraction(3, 10), 0.5))
-    large = signal > LARGE_SIGNAL
-    base = AdditiveBase(8 if large and AdditiveBase(8).fits(encoding) else 4)
+    regression = _regression(encoding, "l2")
+    if encoding.n_classes == 2 and signal < TWO_CLASSES:
+        stumps = _rounds_alone(1)
+        return stumps if regression is None else replace(stumps, base=regression, base_part=Fraction(1, 2))
+    if signal < TINY_SIGNAL and regression is not None:
+        return _base_alone(regression)
     if large and encoding.n_classes:
-        fits = base.fits(encoding)
-        return Outline(Fraction(1, 10), LARGE_BASE if fits else Fraction(1, 20), 6, base if fits else None, 30, 5)
-    depth = 3 if large else 2
-    if not base.fits(encoding):
-        return Outline(Fraction(1, 10), Fraction(1, 20), LEVELS, None, 60, depth)
-    first, last = BASE_FALLS
-    weight = Fraction(round(100 * min(max(math.log(signal / first) / math.log(last / first), 0.0), 1.0)), 100)
-    base = AdditiveBase(base.groups, Fraction(3, 10) + weight / 5, float(1 + weight) / 2)
-    base_part = Fraction(9, 10) - weight * Fraction(3, 5)
-    return Outline(Fraction(1, 10), base_part, LEVELS if weight else 2, base, 60 if weight else 0, depth)
+        return _binned(regression, LARGE_BASE, 6, 30, 5)
+    return _binned(regression, BASE, LEVELS, 60, 3 if large else 2)

@@ -1,7 +1,8 @@
-"""An additive model in one shot: a ridge regression on a noisy Gram matrix of one-hot codes.
+"""An additive model in one shot: a ridge regression from noisy sums of products.
 
-Every numeric feature is cut into a few groups of cells, every category is a group. How often each pair of groups occurs
-together, and the sums of the target over each group, are all that a linear regression needs; both are released once.
+A category has a column of its own. A numeric feature enters by its rank among its cells, as a line, and for Gaussian
+noise as a bend as well. That there are so few columns is what makes it cheap: a record's size, for which noise is paid,
+hardly depends on how finely features are described, but noise adds up over columns.
 """
 
 from __future__ import annotations
@@ -14,47 +15,42 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.encoding import ClassTarget, Encoding
-from privet.events import Event, Mechanism
-from privet.kernels.gradients import SCORE_BITS, Huber, Loss
-from privet.kernels.gram import PairCounts, Targets, TargetSums, largest_change
+from privet.encoding import Encoding
+from privet.events import Event
+from privet.kernels.gradients import Huber, Loss, Norm
+from privet.kernels.moments import CONSTANT, WEIGHT, Design, PairMoments, TargetMoments, largest_target
 from privet.release import Release
+from privet.structure.base_tables import SLOPE, BaseTables, deviation, in_fixed_point, kind_of_target
 from privet.structure.gradient_growth import CellGrid
 from privet.tables.protocol import Table
 from privet.terms import Share, Terms
 
-IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-MOST_GROUPS = 400  # beyond this the noise of so many pairs drowns the signal, and the matrix takes long to solve
-SLOPE = 2.5  # from a regression on -1 and 1 to log-odds
-LIMIT = 4.0  # on log-odds
+MOST_COLUMNS = 400  # beyond this the noise of so many pairs drowns the signal, and the matrix takes long to solve
 
 
-@dataclass(frozen=True, eq=False)
-class BaseTables:
-    """What the base says, in fixed point.
+@dataclass(frozen=True)
+class _Sizes:
+    """What a feature may have of a record's size, in the columns' units.
 
     Attributes
     ----------
-    start : int64 array of shape (n_scores,)
-        What all records have in common.
-    tables : int64 array of shape (total number of cells, n_scores)
-        What each cell adds.
-    low, high : int
-        The sum is held within these.
-    noise : float64 array of shape (total number of cells,)
-        The standard deviation that the noise of the target's sums gives to each cell's entry.
-    n_records : float
-        About how many records there are, from what was released.
+    functions : int
+        Columns of a numeric feature.
+    category : int
+        A category's value.
+    numeric : int
+        A numeric feature's part of the cap: less than its mean for evenly spread ranks, as records that are far out may
+        count for less.
     """
 
-    start: IntArray
-    tables: IntArray
-    low: int
-    high: int
-    noise: Floats
-    n_records: float
+    functions: int
+    category: int
+    numeric: int
+
+
+_SIZES: dict[Norm, _Sizes] = {"l1": _Sizes(1, WEIGHT // 2, 2 * WEIGHT // 5), "l2": _Sizes(2, 45, 2 * WEIGHT**2 // 5)}
 
 
 @dataclass(frozen=True)
@@ -63,142 +59,126 @@ class AdditiveBase:
 
     Parameters
     ----------
-    groups : int
-        Into how many groups a numeric feature's cells are put.
-    pairs_part : Fraction
-        What the pairs get of the base's budget; the rest is for the target's sums.
-    penalty : float
-        The ridge penalty, in units of the size that the noise's own eigenvalues have.
+    norm : {"l1", "l2"}
+        What a record's size is: l1 for pure epsilon, l2 for zCDP.
 
     Notes
     -----
-    *Privacy.* With d features a record is in d groups and in the one that holds every record: it adds one to
-    ``(d + 1)(d + 2) / 2`` pairs (the upper triangle), and changes d + 1 sums of the target by at most one (two classes:
-    one column of -1 and 1; more classes: the column of its own; a range: its gradient at the common start).
-    Everything is in whole numbers, then solving is post-processing.
+    *Privacy.* A record's values v in all columns have a size of at most c, since larger records are shortened (see
+    `Design`). It adds ``v_i v_j`` to every pair of columns, in the upper triangle. With no value above m:
+
+    - the sum of sizes is ``((sum of |v|)^2 + sum of v^2) / 2``, at most ``(c^2 + m c) / 2``,
+    - the sum of squares is ``((sum of v^2)^2 + sum of v^4) / 2``, at most ``(c^2 + m^2 c) / 2``.
+
+    Of a category, its product with the constant w says how often it occurs, so its square is not released. For d
+    categories of value m and no numeric feature that leaves ``(c^2 + w^2 - d m^2) / 2`` and
+    ``(c^2 + w^4 - d m^4) / 2``. The sums with the target change by v times the target: by at most c times the largest
+    target, or, for squares, c times its square. Everything is in whole numbers, then solving is post-processing.
     """
 
-    groups: int = 4
-    pairs_part: Fraction = Fraction(1, 2)
-    penalty: float = 1.0
+    norm: Norm = "l2"
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> dict[str, Event]:
-        """Plan noise on the pairs and on the target's sums."""
-        d, target = encoding.n_features, _kind(encoding)
-        largest = largest_change(target)
-        parts = (None, None) if share is None else (share * self.pairs_part, share * (1 - self.pairs_part))
-        n_pairs = (d + 1) * (d + 2) // 2
-        sums = terms.noise(
-            "base: sums of the target",
-            parts[1],
-            l1=(d + 1) * largest,
-            l2_squared=(d + 1) * largest**2,
-            signed=target != "many",
-        )
-        return {"pairs": terms.noise("base: pairs of groups", parts[0], l1=n_pairs, l2_squared=n_pairs), "sums": sums}
+        """Plan noise on the products of columns, and on those with the target: half of the budget each."""
+        cap, target = self._cap(encoding), kind_of_target(encoding)
+        ordered = any(column.ordered for column in encoding.columns)
+        largest, part = largest_target(target), None if share is None else share * Fraction(1, 2)
+        power = 1 if self.norm == "l1" else 2
+        more = WEIGHT**power * cap
+        if not ordered:
+            more = CONSTANT ** (2 * power) - encoding.n_features * _SIZES[self.norm].category ** (2 * power)
+        of_pairs, of_sums = Fraction(cap**2 + more, 2), cap * largest**power
+        signed = ordered or target != "many"
+        return {
+            "pairs": terms.noise("base: products of columns", part, l1=of_pairs, l2_squared=of_pairs, signed=ordered),
+            "sums": terms.noise("base: products with the target", part, l1=of_sums, l2_squared=of_sums, signed=signed),
+        }
 
     def run(
         self, table: Table, release: Release, events: Mapping[str, Event], grid: CellGrid, start: BaseTables, loss: Loss
     ) -> BaseTables:
-        """Release pairs and sums, and solve; for a range, for what is added to `start`, where gradients were taken."""
-        encoding, target = table.encoding, _kind(table.encoding)
-        group, feature_of = groups_of(grid, self.groups)
-        n_groups, (rows, columns) = feature_of.size, _pairs(feature_of)
-        offsets = grid.cells.offsets
-        pairs = table.aggregate(PairCounts(offsets, group, n_groups))[rows, columns]
-        gram = np.zeros((n_groups + 1, n_groups + 1))
-        gram[rows, columns] = gram[columns, rows] = release.noisy(pairs, events["pairs"])
-        n_columns = encoding.n_classes if target == "many" else 1
-        sums = release.noisy(table.aggregate(TargetSums(offsets, group, n_groups, target, n_columns)), events["sums"])
-        penalty = max(self.penalty * deviation(events["pairs"]) * math.sqrt(n_groups + 1), 1.0)
-        weights, spread = _ridge(gram, sums / largest_change(target), penalty)
-        noise = spread * deviation(events["sums"]) / largest_change(target)
-        n_records = max(float(gram[-1, -1]), 1.0)
-        if isinstance(loss, Huber):
-            fixed = in_fixed_point(weights / loss.zoom)
-            noise = noise[group] / loss.zoom
-            return replace(start, start=start.start + fixed[-1], tables=fixed[group], noise=noise, n_records=n_records)
-        common = SLOPE * (weights[-1] - (weights[-1].mean() if target == "many" else 0.0))
-        tables = in_fixed_point(SLOPE * weights[group])
-        noise = SLOPE * noise[group]
-        return replace(start, start=in_fixed_point(common), tables=tables, noise=noise, n_records=n_records)
+        """Release both, and solve; for a number, for what is added to `start`, where gradients were taken."""
+        encoding, target = table.encoding, kind_of_target(table.encoding)
+        design, known = self.design(encoding, grid)
+        n, (rows, columns) = design.n_columns + 1, np.nonzero(np.triu(~known))
+        gram = np.zeros((n, n))
+        products = table.aggregate(PairMoments(design))[rows, columns]
+        gram[rows, columns] = gram[columns, rows] = release.noisy(products, events["pairs"]) / WEIGHT**2
+        alone = np.flatnonzero(np.diag(known))
+        gram[alone, alone] = gram[alone, -1] * _SIZES[self.norm].category / CONSTANT
+        n_targets, unit = encoding.n_classes if target == "many" else 1, WEIGHT * largest_target(target)
+        sums = release.noisy(table.aggregate(TargetMoments(design, target, n_targets)), events["sums"]) / unit
+        # The penalty is as large as the eigenvalues that the noise alone would have.
+        inverse = _inverse(gram, max(deviation(events["pairs"]) / WEIGHT**2 * math.sqrt(n), 1.0))
+        of_cells = _matrix(design) @ inverse
+        common, tables = inverse[-1] @ sums * CONSTANT / WEIGHT, of_cells @ sums
+        noise = np.sqrt((of_cells**2).sum(axis=1)) * deviation(events["sums"]) / unit
+        if target == "many":
+            common = common - common.mean()
+        scale = 1 / loss.zoom if isinstance(loss, Huber) else SLOPE
+        return replace(
+            start,
+            start=in_fixed_point(scale * common) + (start.start if target == "range" else 0),
+            tables=in_fixed_point(scale * tables),
+            noise=scale * noise,
+            n_records=max(float(gram[-1, -1]) * (WEIGHT / CONSTANT) ** 2, 1.0),
+        )
+
+    def design(self, encoding: Encoding, grid: CellGrid) -> tuple[Design, NDArray[np.bool_]]:
+        """Return what each cell puts into which columns, and which products need not be measured.
+
+        Of public facts and released quantiles. No record has two categories of one feature.
+        """
+        width, category = _SIZES[self.norm].functions, _SIZES[self.norm].category
+        columns, values, feature_of = list[list[int]](), list[list[int]](), list[int]()
+        for feature, n_codes in enumerate(grid.domains.n_codes.tolist()):
+            alone = n_codes
+            if grid.domains.ordered[feature]:
+                present = int(grid.domains.n_cells[feature])
+                rank = (2 * np.arange(present) + 1 - present) / present
+                line_and_bend = np.stack([rank, (3 * rank**2 - 1) / 2], axis=1)[:, :width]
+                columns += [[len(feature_of) + k for k in range(width)]] * present
+                values += np.rint(WEIGHT * line_and_bend).astype(np.int64).tolist()
+                feature_of += [-1] * width
+                alone = n_codes - present  # a missing value has no rank
+            columns += [[len(feature_of) + k] * width for k in range(alone)]
+            values += [[category] + [0] * (width - 1)] * alone
+            feature_of += [feature] * alone
+        column, value = (np.array(rows, dtype=np.int64).reshape(-1, width) for rows in (columns, values))
+        of = np.array([*feature_of, -1])
+        known = (of[:, np.newaxis] == of) & (of >= 0)
+        return Design(grid.cells.offsets, column, value, len(feature_of), self.norm, self._cap(encoding)), known
 
     def fits(self, encoding: Encoding) -> bool:
-        """Whether there are few enough groups for a base; known from the schema alone."""
-        groups = [
-            min(self.groups, column.n_values) + (column.missing_code is not None) if column.ordered else column.n_codes
+        """Whether there are few enough columns for a base; known from the schema alone."""
+        columns = [
+            _SIZES[self.norm].functions + (column.missing_code is not None) if column.ordered else column.n_codes
             for column in encoding.columns
         ]
-        return sum(groups) <= MOST_GROUPS
+        return sum(columns) <= MOST_COLUMNS
+
+    def _cap(self, encoding: Encoding) -> int:
+        """Return a record's largest size; records of categories alone all have just that."""
+        sizes, power = _SIZES[self.norm], 1 if self.norm == "l1" else 2
+        ordered = sum(column.ordered for column in encoding.columns)
+        cap: int = CONSTANT**power + sizes.numeric * ordered + sizes.category**power * (encoding.n_features - ordered)
+        return cap
 
     def __str__(self) -> str:
-        return f"a regression on {self.groups} groups of each numeric feature and all categories"
+        numeric = "a line" if self.norm == "l1" else "a line and a bend"
+        return f"a regression on {numeric} of each numeric feature, and on all categories"
 
 
-def without_base(encoding: Encoding, grid: CellGrid, start: Floats, n_records: float) -> BaseTables:
-    """Return a base that says the same for all records."""
-    low, high = _limits(_kind(encoding))
-    tables = np.zeros((int(grid.cells.offsets[-1]), start.size), np.int64)
-    return BaseTables(in_fixed_point(start), tables, low, high, np.zeros(len(tables)), n_records)
+def _matrix(design: Design) -> Floats:
+    """Return the values of each cell in all columns; none in the constant's."""
+    matrix = np.zeros((len(design.column), design.n_columns + 1))
+    for column, value in zip(design.column.T, design.value.T, strict=True):
+        matrix[np.arange(len(matrix)), column] += value / WEIGHT
+    return matrix
 
 
-def deviation(event: Event) -> float:
-    """Return the standard deviation of an event's noise."""
-    match event.mechanism:
-        case Mechanism.GAUSSIAN:
-            return math.sqrt(event.parameter)
-        case Mechanism.LAPLACE:
-            return math.sqrt(2) * float(event.parameter)
-    return 0.0
-
-
-def in_fixed_point(values: Floats) -> IntArray:
-    """Return scores as whole numbers of 2^-SCORE_BITS."""
-    return np.rint(values * (1 << SCORE_BITS)).astype(np.int64)
-
-
-def _kind(encoding: Encoding) -> Targets:
-    if not isinstance(encoding.target, ClassTarget):
-        return "range"
-    return "two" if encoding.n_classes == 2 else "many"
-
-
-def _limits(target: Targets) -> tuple[int, int]:
-    return (
-        (0, 1 << SCORE_BITS) if target == "range" else (-int(LIMIT * (1 << SCORE_BITS)), int(LIMIT * (1 << SCORE_BITS)))
-    )
-
-
-def groups_of(grid: CellGrid, most: int) -> tuple[IntArray, IntArray]:
-    """Return the group of each cell, and the feature of each group; at most so many groups of a numeric feature."""
-    group, feature_of = list[IntArray](), list[int]()
-    for feature, n_cells in enumerate(grid.domains.n_codes.tolist()):
-        cells = np.arange(n_cells)
-        if grid.domains.ordered[feature]:
-            present = int(grid.domains.n_cells[feature])
-            n_groups = min(most, present)
-            cells = np.where(cells < present, cells * n_groups // present, n_groups)  # the missing cell is the last
-        group.append(len(feature_of) + cells)
-        feature_of += [feature] * (int(cells.max()) + 1)
-    return np.concatenate(group), np.array(feature_of, dtype=np.int64)
-
-
-def _pairs(feature_of: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the pairs of groups that can occur together, the last group being the one that holds every record."""
-    of = np.append(feature_of, -1)
-    rows, columns = np.triu_indices(of.size)
-    together = (rows == columns) | (of[rows] != of[columns])
-    return rows[together], columns[together]
-
-
-def _ridge(gram: Floats, sums: Floats, penalty: float) -> tuple[Floats, Floats]:
-    """Solve with eigenvalues, which noise can make negative, held above zero, and a penalty as large as the noise's.
-
-    Returns
-    -------
-    weights, spread
-        The solution, and the standard deviation of each row of it where the sums' noise has a deviation of one.
-    """
+def _inverse(gram: Floats, penalty: float) -> Floats:
+    """Invert with a penalty, and with eigenvalues, which noise can make negative, held above zero."""
     eigenvalues, vectors = np.linalg.eigh(gram)
-    inverse = vectors / (np.maximum(eigenvalues, 0.0) + penalty)
-    return inverse @ (vectors.T @ sums), np.sqrt((inverse**2).sum(axis=1))
+    inverse: Floats = (vectors / (np.maximum(eigenvalues, 0.0) + penalty)) @ vectors.T
+    return inverse

@@ -1,8 +1,8 @@
 """An additive model from class histograms: how often each class occurs in each group of each feature, and no more.
 
 What a naive Bayes classifier needs. A record is in one group of each feature, so all histograms together cost as much
-as there are features; pairs of groups, which `privet.structure.additive_base` measures, cost the square of that. Where
-noise is what limits accuracy this is the better base.
+as there are features; products of columns, which `privet.structure.additive_base` measures, cost the square of that.
+Where noise is what limits accuracy this is the better base.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from privet.encoding import Encoding
 from privet.events import Event
-from privet.kernels.gram import TargetSums
+from privet.kernels.class_counts import ClassCounts
 from privet.randomness import PublicRng
 from privet.release import Release
-from privet.structure.additive_base import SLOPE, BaseTables, deviation, groups_of, in_fixed_point
+from privet.structure.base_tables import SLOPE, BaseTables, deviation, in_fixed_point
 from privet.structure.gradient_growth import CellGrid
 from privet.tables.protocol import Table
 from privet.terms import Share, Terms
@@ -77,7 +77,7 @@ class HistogramBase:
         group, feature_of = groups_of(grid, self.groups)
         measured = np.sort(rng.permutation(n_features)[: self._measured(n_features)])
         rows = np.isin(feature_of, measured)
-        counts = table.aggregate(TargetSums(offsets, group, feature_of.size, "many", n_classes))[:-1]
+        counts = table.aggregate(ClassCounts(offsets, group, feature_of.size, n_classes))
         noisy = release.noisy(counts[rows], events["counts"]).astype(np.float64)
         shares, effects, spread = self._effects(noisy, feature_of[rows], deviation(events["counts"]))
         tables, noise = np.zeros((feature_of.size, start.start.size)), np.zeros(feature_of.size)
@@ -122,6 +122,20 @@ class HistogramBase:
     def __str__(self) -> str:
         of = "all features" if self.n_features is None else f"{self.n_features} features"
         return f"class histograms of {of}, {self.groups} groups of each numeric one"
+
+
+def groups_of(grid: CellGrid, most: int) -> tuple[IntArray, IntArray]:
+    """Return the group of each cell, and the feature of each group; at most so many groups of a numeric feature."""
+    group, feature_of = list[IntArray](), list[int]()
+    for feature, n_cells in enumerate(grid.domains.n_codes.tolist()):
+        cells = np.arange(n_cells)
+        if grid.domains.ordered[feature]:
+            present = int(grid.domains.n_cells[feature])
+            n_groups = min(most, present)
+            cells = np.where(cells < present, cells * n_groups // present, n_groups)  # the missing cell is the last
+        group.append(len(feature_of) + cells)
+        feature_of += [feature] * (int(cells.max()) + 1)
+    return np.concatenate(group), np.array(feature_of, dtype=np.int64)
 
 
 def _towards(noisy: Floats, even: Floats, variance: float) -> Floats:

@@ -1,0 +1,130 @@
+"""The regression that boosting starts with: its sums of products, their sensitivities, and what it makes of them."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from privet import Categorical, Numeric, Schema
+from privet.kernels.gradient_histogram import CELL_STATE
+from privet.kernels.gradients import Logistic
+from privet.kernels.moments import CONSTANT, WEIGHT, PairMoments, TargetMoments
+from privet.ledger import Ledger
+from privet.release import open_release
+from privet.structure.additive_base import AdditiveBase
+from privet.structure.base_tables import without_base
+from privet.structure.gradient_growth import CellGrid
+from privet.tables import MemoryTable
+from privet.terms import Allowance, Terms
+
+NUMERIC = {"x": Numeric(0, 1, bins=4), "z": Numeric(0, 1, bins=3, missing=True), "w": Numeric(0, 1, bins=5)}
+MIXED = {
+    "x": Numeric(0, 1, bins=5, missing=True),
+    "c": Categorical(list("abc"), other=True),
+    "t": Numeric(0, 1, bins=2),
+}
+CATEGORIES = {"c": Categorical(list("abc"), other=True), "d": Categorical(list("ab")), "e": Categorical(list("ab"))}
+ALL = pytest.mark.parametrize("features", [NUMERIC, MIXED, CATEGORIES], ids=["numeric", "mixed", "categories"])
+NORMS = pytest.mark.parametrize("norm", ["l1", "l2"])
+
+
+def tabled(features, classes=(0, 1), rows=None, target=None):
+    """Every record that there can be, or these; one after the other, and how they are described."""
+    encoding = Schema(features, classes=list(classes)).encoding(8)
+    rows = list(product(*map(range, encoding.n_codes))) if rows is None else rows
+    target = np.arange(len(rows)) % len(classes) if target is None else target
+    grid = CellGrid.of(encoding, {})
+    table = MemoryTable(encoding, np.array(rows, dtype=np.uint8).T.copy(), np.array(target, dtype=np.int32))
+    return encoding, grid, table.derive(CELL_STATE, grid.cells)
+
+
+def values_of(design, cells):
+    """A record's values in all columns, by the definition, without kernels; and the factor by which it is shortened."""
+    values = np.zeros(design.n_columns + 1, dtype=int)
+    values[-1] = CONSTANT
+    for feature, cell in enumerate(cells):
+        place = design.offsets[feature] + cell
+        np.add.at(values, design.column[place], design.value[place])
+    size = np.abs(values).sum() if design.norm == "l1" else (values**2).sum()
+    factor = 1024
+    while size * factor ** (1 if design.norm == "l1" else 2) > design.cap * 1024 ** (1 if design.norm == "l1" else 2):
+        factor -= 1
+    return np.sign(values) * (np.abs(values) * factor // 1024), factor
+
+
+@ALL
+@NORMS
+@pytest.mark.parametrize("classes", [(0, 1), (0, 1, 2)])
+def test_sums_of_products_are_those_of_matrices(features, norm, classes):
+    encoding, grid, table = tabled(features, classes)
+    design, _ = AdditiveBase(norm).design(encoding, grid)
+    cells = np.array(list(product(*map(range, encoding.n_codes))))
+    values, factors = (np.array(found) for found in zip(*(values_of(design, row) for row in cells), strict=True))
+    np.testing.assert_array_equal(table.aggregate(PairMoments(design)), np.triu(values.T @ values))
+    label, size = np.arange(len(cells)) % len(classes), WEIGHT * factors // 1024
+    if len(classes) == 2:
+        expected = values.T @ np.where(label == 1, size, -size)[:, np.newaxis]
+        found = table.aggregate(TargetMoments(design, "two"))
+    else:
+        expected = values.T @ (np.eye(3, dtype=int)[label] * size[:, np.newaxis])
+        found = table.aggregate(TargetMoments(design, "many", 3))
+    np.testing.assert_array_equal(found, expected)
+    assert (factors < 1024).any() == (features is not CATEGORIES), "records of categories alone are never shortened"
+
+
+@ALL
+@NORMS
+@pytest.mark.parametrize("classes", [(0, 1), (0, 1, 2)])
+@pytest.mark.parametrize("steps", [1, 2])
+def test_no_record_moves_what_is_released_by_more_than_is_paid_for(features, norm, classes, steps):
+    """Every record there can be: alone, or in the place of every other."""
+    encoding, grid, _ = tabled(features, classes)
+    base, terms = AdditiveBase(norm), Terms("add_remove" if steps == 1 else "replace")
+    design, known = base.design(encoding, grid)
+    events = base.plan(encoding, terms, Allowance.of(1.0, 0.0 if norm == "l1" else 1e-6).whole)
+    kernel = TargetMoments(design, "two") if len(classes) == 2 else TargetMoments(design, "many", 3)
+    pairs, sums = [], []
+    for row in product(*map(range, encoding.n_codes)):
+        for label in range(len(classes)):
+            _, _, table = tabled(features, classes, [row], [label])
+            pairs.append(table.aggregate(PairMoments(design))[np.triu(~known)])
+            sums.append(table.aggregate(kernel).ravel())
+    for role, moved in (("pairs", np.array(pairs)), ("sums", np.array(sums))):
+        changes = moved if steps == 1 else (moved[:, np.newaxis] - moved[np.newaxis]).reshape(-1, moved.shape[1])
+        event = events[role]
+        if norm == "l1":
+            loss = np.abs(changes).sum(axis=1).max() / event.parameter / event.cost.epsilon
+        else:
+            loss = (changes.astype(object) ** 2).sum(axis=1).max() / (2 * event.parameter) / event.cost.rho
+        assert loss <= 1
+        assert loss > (0.99 if features is CATEGORIES and steps == 1 else 0.25), "and not by far less"
+
+
+def test_what_is_known_of_categories_is_what_would_be_measured():
+    encoding, grid, table = tabled(CATEGORIES)
+    for norm in ("l1", "l2"):
+        design, known = AdditiveBase(norm).design(encoding, grid)
+        gram = table.aggregate(PairMoments(design))
+        for column in range(design.n_columns):
+            assert gram[column, column] * CONSTANT == gram[column, -1] * design.value.max()
+        np.fill_diagonal(known, False)
+        assert not gram[known].any(), "no record has two categories of one feature"
+
+
+@NORMS
+def test_without_noise_a_line_is_found_and_categories_are_told_apart(norm):
+    rng = np.random.default_rng(0)
+    rows = np.stack([rng.integers(0, 5, 40_000), rng.integers(0, 4, 40_000), rng.integers(0, 2, 40_000)], axis=1)
+    chance = 0.5 + 0.1 * (rows[:, 0] - 2) + np.array([0.1, -0.1, 0.0, 0.0])[rows[:, 1]]
+    features = {"x": Numeric(0, 1, bins=5), "c": Categorical(list("abc"), other=True), "t": Numeric(0, 1, bins=2)}
+    encoding, grid, table = tabled(features, rows=rows, target=rng.random(40_000) < chance)
+    base, start = AdditiveBase(norm), without_base(Schema(features, classes=[0, 1]).encoding(8), grid, np.zeros(1), 1.0)
+    release = open_release(Ledger(Terms(), None))
+    found = base.run(table, release, base.plan(encoding, Terms(), None), grid, start, Logistic(norm))
+    line, category = (found.tables[begin:end, 0] for begin, end in ((0, 5), (5, 9)))
+    # twice the chance, for a target of -1 and 1, and the slope from there to log-odds, in fixed point
+    unit = 2 * 2.5 * (1 << 16)
+    np.testing.assert_allclose(np.diff(line) / unit, 0.1, atol=0.02)
+    np.testing.assert_allclose((category - category[2]) / unit, [0.1, -0.1, 0.0, 0.0], atol=0.03)
+    assert found.noise.max() == 0
+    assert 0.3 < found.n_records / 40_000 <= 1, "shortened records count for less"
