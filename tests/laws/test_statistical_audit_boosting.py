@@ -24,6 +24,7 @@ ONE = {"a": Categorical([0, 1])}
 TWO = {**ONE, "x": Numeric(0, 1, bins=4)}  # with bins to be found
 ONE_TREE = {"n_trees": 1, "max_depth": 1}
 HISTOGRAMS, STUMPS = {"n_rows_hint": 50}, {"n_rows_hint": 10}  # all the rules ask for at epsilon 4
+THREE = (0, 1, 2)
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,11 @@ class Setting:
     view: Callable
     others: tuple = ()  # values of feature a, and labels
     features: dict = field(default_factory=lambda: ONE)
+    classes: tuple = (0, 1)
 
     @property
     def schema(self):
-        target = Numeric(0, 1) if self.estimator is BoostingRegressor else Categorical([0, 1])
+        target = Numeric(0, 1) if self.estimator is BoostingRegressor else Categorical(list(self.classes))
         return Schema(self.features, target)
 
     def audit(self, claim, trainings, spent=None):
@@ -66,8 +68,8 @@ def here(fitted):
 
 
 def score_here(fitted):
-    """Return the score at the record's place."""
-    return float(fitted.model_.scores(here(fitted))[0, 0])
+    """Return the score at the record's place, of its own class where each has one."""
+    return float(fitted.model_.scores(here(fitted))[0, :2][-1])
 
 
 def push_of_trees(fitted):
@@ -89,8 +91,8 @@ ALL_PARTS = [
 @pytest.mark.parametrize(
     ("setting", "floor"),
     [
-        (Setting(BoostingClassifier, 0.0, HISTOGRAMS, SCORE), 2.0),
-        (Setting(BoostingClassifier, 1e-6, HISTOGRAMS, SCORE), 2.0),
+        (Setting(BoostingClassifier, 0.0, HISTOGRAMS, SCORE, classes=THREE), 2.0),
+        (Setting(BoostingClassifier, 1e-6, HISTOGRAMS, SCORE, classes=THREE), 2.0),
         (Setting(BoostingClassifier, 0.0, STUMPS, SCORE), 0.3),
         (Setting(BoostingRegressor, 0.0, ONE_TREE, push_of_trees, FAR), 0.1),
     ],

@@ -167,8 +167,8 @@ class Boosting:
     ) -> BaseTables:
         start, base = without_base(table.encoding, grid, start_scores(None, loss), 1.0), plan.facts["base"]
         if "start" in plan.events:
-            # the mean of a number may be anywhere in its range, so nothing is cut off yet
-            whole = replace(loss, zoom=1) if isinstance(loss, Huber) else loss
+            # the mean of a number may be anywhere in its range, so nothing is cut off yet: half of it from the middle
+            whole = replace(loss, zoom=2) if isinstance(loss, Huber) else loss
             at_root = _with_gradients(table, start, grid, whole).derive(NODE_STATE, AllAtRoot())
             sums = release.noisy(at_root.aggregate(GradientSums(1, loss.n_scores)), plan["start"])
             start = without_base(

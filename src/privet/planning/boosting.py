@@ -145,8 +145,10 @@ def count_of(sums: IntArray, loss: Loss) -> float:
     """Return about how many records there are, from the sums at the scores that `start_scores` gives for None."""
     k = loss.n_scores
     even = 0.5 if k == 1 else 1 / k
-    curvature = float(sums[0, k:].mean()) / (ONE * loss.curvature)
-    each = 1.0 if isinstance(loss, Huber) else max(even * (1 - even) * loss.at_even_scores, 1e-9)
+    curvature = float(sums[0, k:].mean()) / ONE
+    if isinstance(loss, Huber):
+        return max(2 * curvature, 1.0)  # every record has one half
+    each = loss.curvature * max(even * (1 - even) * loss.at_even_scores, 1e-9)
     return max(curvature / each, 1.0)
 
 

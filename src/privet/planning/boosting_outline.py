@@ -15,7 +15,7 @@ from privet.structure.additive_base import AdditiveBase
 from privet.structure.histogram_base import HistogramBase
 from privet.terms import Share, Terms
 
-LEVELS = 4  # sixteen cells of a numeric feature
+LEVELS, LARGE_LEVELS = 4, 6  # 16 cells of a numeric feature by private quantiles, or 64
 NOTHING, ALL = Fraction(0), Fraction(1)
 MANY_FEATURES = 16  # two classes, and numbers with pure epsilon: with more, no regression
 SPLIT_PART = Fraction(3, 5)  # of rounds that begin with nothing, or have pure epsilon
@@ -28,9 +28,8 @@ EACH_FEATURE_PURE, FEWEST_FEATURES = 25, 3  # many classes: where there is less 
 
 # zCDP, n^2 rho
 FEW_QUESTIONS, FEW_QUESTIONS_MANY_FEATURES = 150, 600  # two classes: below, so few stumps that pure epsilon is better
-TREES = 16_000  # two classes and many features: stumps below, trees above
-TWO_CLASSES, MANY_CLASSES = 4_000, 30_000  # private quantiles and trees pay off above; many classes: a regression, too
-TINY_SIGNAL, LARGE_SIGNAL = 500, 1_000_000  # quantiles, then finer cells and deeper trees, pay off above
+TWO_CLASSES, MANY_CLASSES = 16_000, 30_000  # trees instead of stumps, or instead of class histograms, pay off above
+TINY_SIGNAL, LARGE_SIGNAL = 500, 1_000_000  # a number: quantiles and rounds pay off above; finer cells and deeper trees
 BINS, BASE, LARGE_BASE = Fraction(1, 10), Fraction(3, 10), Fraction(3, 20)
 START = Fraction(1, 20)  # where there are too many columns for a regression
 
@@ -71,7 +70,7 @@ def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: 
     if share is not None and share.epsilon is not None:
         return _pure(encoding, None if n_rows is None else n_rows * float(share.epsilon) / steps, n_rows)
     if share is None or n_rows is None:
-        return _binned(_regression(encoding, "l2"), BASE, LEVELS, 60, 3)
+        return _binned(_regression(encoding, "l2"), BASE, 60, 3)
     return _concentrated(encoding, _n_squared_rho(share, n_rows, steps), n_rows)
 
 
@@ -109,7 +108,7 @@ def _base_alone(base: AdditiveBase | HistogramBase) -> Outline:
     return Outline(NOTHING, ALL, 0, base)
 
 
-def _binned(base: AdditiveBase | None, base_part: Fraction, levels: int, n_trees: int, depth: int) -> Outline:
+def _binned(base: AdditiveBase | None, base_part: Fraction, n_trees: int, depth: int, levels: int = LEVELS) -> Outline:
     return Outline(BINS, START if base is None else base_part, levels, base, n_trees, depth)
 
 
@@ -122,7 +121,7 @@ def _regression(encoding: Encoding, norm: Norm) -> AdditiveBase | None:
 def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outline:
     regression = None if encoding.n_features > MANY_FEATURES else _regression(encoding, "l1")
     if not encoding.n_classes:  # a number
-        return _binned(regression, Fraction(1, 5), LEVELS, 16, 2)
+        return _binned(regression, Fraction(1, 5), 16, 2)
     if signal is None or n_rows is None:
         return Outline(NOTHING, Fraction(1, 50), 0, None, 16, 2, SPLIT_PART)
     if encoding.n_classes == 2:
@@ -142,7 +141,7 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
 def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
     large = signal > LARGE_SIGNAL
     if encoding.n_classes == 2 and encoding.n_features > MANY_FEATURES:
-        return _rounds_alone(1) if signal < TREES else _rounds_alone(5 if large else 2, 30)
+        return _rounds_alone(1) if signal < TWO_CLASSES else _rounds_alone(5 if large else 2, 30)
     if encoding.n_classes > 2 and signal < MANY_CLASSES:
         return _base_alone(HistogramBase(n_rows))
     regression = _regression(encoding, "l2")
@@ -152,5 +151,5 @@ def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
     if signal < TINY_SIGNAL and regression is not None:
         return _base_alone(regression)
     if large and encoding.n_classes:
-        return _binned(regression, LARGE_BASE, 6, 30, 5)
-    return _binned(regression, BASE, LEVELS, 60, 3 if large else 2)
+        return _binned(regression, LARGE_BASE, 30, 5, LARGE_LEVELS)
+    return _binned(regression, BASE, 60, 3 if large else 2)
