@@ -21,7 +21,7 @@ MANY_FEATURES = 16  # two classes, and numbers with pure epsilon: with more, no 
 SPLIT_PART = Fraction(3, 5)  # of rounds that begin with nothing, or have pure epsilon
 
 # Pure epsilon, n epsilon
-REGRESSION_PURE = 100  # two classes, not many features: a regression pays off above
+REGRESSION_PURE = 200  # two classes, not many features: a regression pays off above
 TREES_PURE = 2_000  # two classes: trees of depth two pay off above, stumps below; many classes: rounds at all
 LARGE_PURE, LARGE_PURE_MANY_CLASSES = 20_000, 10_000  # more and deeper trees pay off above
 EACH_FEATURE_PURE, FEWEST_FEATURES = 25, 3  # many classes: where there is less for each, fewer are measured
@@ -128,7 +128,7 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
         rounds = _rounds_alone(3, 60) if signal >= LARGE_PURE else _rounds_alone(2 if signal >= TREES_PURE else 1)
         if signal < REGRESSION_PURE or regression is None:
             return rounds
-        return replace(rounds, base=regression, base_part=Fraction(1 if signal >= TREES_PURE else 2, 5))
+        return replace(rounds, base=regression, base_part=Fraction(2 if signal >= TREES_PURE else 3, 10))
     affordable = max(int(signal / EACH_FEATURE_PURE), FEWEST_FEATURES)
     base = HistogramBase(n_rows, affordable if affordable < encoding.n_features else None)
     if signal < TREES_PURE:
