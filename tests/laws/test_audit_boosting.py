@@ -4,6 +4,9 @@ Enumeration forces selections; of additive noise it knows the exact loss. What t
 that later rounds start from scores that earlier ones have moved, and their budgets from what they heard.
 """
 
+from dataclasses import replace
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -100,7 +103,7 @@ def test_the_rules_for_very_small_data_stay_within_the_claim(delta, n_rows, clas
 def test_a_regression_on_numbers_and_categories_stays_within_the_claim(delta, factor, neighbours, monkeypatch):
     force_noise(monkeypatch, factor)
     features = {"x": Numeric(0, 1, bins=3, missing=True), "c": Categorical([0, 1])}
-    watched = subject(Boosting(1, 1), neighbours, delta, features=features, hints=Hints(n_rows=100))
+    watched = subject(Boosting(1, 1), neighbours, delta, features=features, hints=Hints(n_rows=200))
     assert "regression" in str(watched._public[2].facts["base"])
     found = exact_audit(watched, 2)
     assert not found.refuted
@@ -153,20 +156,21 @@ def test_all_that_a_regressor_releases_with_noise_moves_by_no_more_than_is_paid_
     plan = Boosting().plan(encoding, terms, Allowance.of(1.0, delta).whole, Hints())
     grid = CellGrid.of(encoding, {0: [1]})
     loss = _loss(encoding, "l1" if delta == 0 else "l2")
-    start = without_base(encoding, grid, start_scores(None, loss), 1.0)
+    middle = without_base(encoding, grid, start_scores(None, loss), 1.0)
+    starts = [middle, *(without_base(encoding, grid, np.array([mean]), 1.0) for mean in (0.0, 1.0))]
     design, _ = plan.facts["base"].design(encoding, grid)
-    kernels = {
-        "start": GradientSums(1, 1),
-        "pairs": PairMoments(design),
-        "sums": TargetMoments(design, "range"),
-    }
 
-    def released(records):
+    def released(records, start):
+        """Return the mean's sums, taken from the middle, the products, and the sums from wherever the model starts."""
         codes = np.array([r[:2] for r in records], dtype=np.uint8).reshape(-1, 2).T.copy()
         table = MemoryTable(encoding, codes, np.array([r[2] for r in records], dtype=np.int32))
-        table = _with_gradients(table.derive(CELL_STATE, grid.cells), start, grid, loss)
-        table = table.derive(NODE_STATE, AllAtRoot())
-        return {role: table.aggregate(kernel) for role, kernel in kernels.items()}
+        table = table.derive(CELL_STATE, grid.cells)
+        at_root = _with_gradients(table, middle, grid, replace(loss, zoom=2)).derive(NODE_STATE, AllAtRoot())
+        return {
+            "start": at_root.aggregate(GradientSums(1, 1)),
+            "pairs": table.aggregate(PairMoments(design)),
+            "sums": _with_gradients(table, start, grid, loss).aggregate(TargetMoments(design, "range")),
+        }
 
     rng = np.random.default_rng(0)
     records = [
@@ -174,11 +178,11 @@ def test_all_that_a_regressor_releases_with_noise_moves_by_no_more_than_is_paid_
         (3, 1, 65_535),
         *zip(rng.integers(0, 4, 20), rng.integers(0, 2, 20), rng.integers(0, 65_536, 20), strict=True),
     ]
-    worst = dict.fromkeys(kernels, 0.0)
-    for one in records:
+    worst = dict.fromkeys(("start", "pairs", "sums"), 0.0)
+    for one, start in product(records, starts):
         for other in records if neighbours == "replace" else [None]:
-            before, after = released([one]), released([] if other is None else [other])
-            for role in kernels:
+            before, after = released([one], start), released([] if other is None else [other], start)
+            for role in worst:
                 moved = np.abs(before[role] - after[role]).astype(object)
                 event = plan[role]
                 if delta:

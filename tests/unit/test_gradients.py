@@ -96,7 +96,7 @@ def test_at_even_scores_gradients_of_many_classes_are_scaled_as_is_stated(norm):
     np.testing.assert_allclose(vector[5:], loss.curvature * loss.at_even_scores * 0.16, atol=1e-3)
 
 
-@given(score=st.floats(0, 1), level=st.integers(0, 999), zoom=st.sampled_from([1, 4]))
+@given(score=st.floats(0, 1), level=st.integers(0, 999), zoom=st.sampled_from([1, 2, 4]))
 @settings(max_examples=100, deadline=None)
 def test_residuals_are_cut_off_at_a_part_of_the_range(score, level, zoom):
     a, b = gradients(Huber("l2", 1000, zoom), [round(score * ONE)], [level])[0]

@@ -1,20 +1,25 @@
 """The regression that boosting starts with: its sums of products, their sensitivities, and what it makes of them."""
 
+from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pytest
 
 from privet import Categorical, Numeric, Schema
+from privet.errors import ParameterError
 from privet.kernels.gradient_histogram import CELL_STATE
-from privet.kernels.gradients import Logistic
+from privet.kernels.gradients import ONE, SCORE_STATE, Huber, Logistic
 from privet.kernels.moments import CONSTANT, WEIGHT, PairMoments, TargetMoments
+from privet.learners.boosting import _with_gradients
 from privet.ledger import Ledger
-from privet.release import open_release
+from privet.planning.boosting import count_of, start_scores
+from privet.release import Release, drawn, open_release
 from privet.structure.additive_base import AdditiveBase
 from privet.structure.base_tables import without_base
 from privet.structure.gradient_growth import CellGrid
-from privet.tables import MemoryTable
+from privet.tables import Block, MemoryTable
 from privet.terms import Allowance, Terms
 
 NUMERIC = {"x": Numeric(0, 1, bins=4), "z": Numeric(0, 1, bins=3, missing=True), "w": Numeric(0, 1, bins=5)}
@@ -111,11 +116,18 @@ def test_what_is_known_of_categories_is_what_would_be_measured():
         assert not gram[known].any(), "no record has two categories of one feature"
 
 
+def test_sizes_of_one_measure_are_not_paid_for_in_the_other():
+    encoding, _, _ = tabled(MIXED)
+    for norm, delta in (("l1", 1e-6), ("l2", 0.0)):
+        with pytest.raises(ParameterError, match="other measure"):
+            AdditiveBase(norm).plan(encoding, Terms(), Allowance.of(1.0, delta).whole)
+
+
 @NORMS
 def test_without_noise_a_line_is_found_and_categories_are_told_apart(norm):
     rng = np.random.default_rng(0)
     rows = np.stack([rng.integers(0, 5, 40_000), rng.integers(0, 4, 40_000), rng.integers(0, 2, 40_000)], axis=1)
-    chance = 0.5 + 0.1 * (rows[:, 0] - 2) + np.array([0.1, -0.1, 0.0, 0.0])[rows[:, 1]]
+    chance = 0.6 + 0.1 * (rows[:, 0] - 2) + np.array([0.1, -0.1, 0.0, 0.0])[rows[:, 1]]
     features = {"x": Numeric(0, 1, bins=5), "c": Categorical(list("abc"), other=True), "t": Numeric(0, 1, bins=2)}
     encoding, grid, table = tabled(features, rows=rows, target=rng.random(40_000) < chance)
     base, start = AdditiveBase(norm), without_base(Schema(features, classes=[0, 1]).encoding(8), grid, np.zeros(1), 1.0)
@@ -126,5 +138,61 @@ def test_without_noise_a_line_is_found_and_categories_are_told_apart(norm):
     unit = 2 * 2.5 * (1 << 16)
     np.testing.assert_allclose(np.diff(line) / unit, 0.1, atol=0.02)
     np.testing.assert_allclose((category - category[2]) / unit, [0.1, -0.1, 0.0, 0.0], atol=0.03)
+    # together with the start they give the chance, which in the middle is 0.1 above one half
+    middle = found.start[0] + line[2] + category[2] + found.tables[9:, 0].mean()
+    assert middle / unit == pytest.approx(0.1, abs=0.01)
     assert found.noise.max() == 0
     assert 0.3 < found.n_records / 40_000 <= 1, "shortened records count for less"
+
+
+def test_a_regression_on_a_number_adds_what_is_above_the_start():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 5, (20_000, 1))
+    schema = Schema({"x": Numeric(0, 1, bins=5)}, target=Numeric(0, 1))
+    encoding, share = schema.encoding(8), 0.4 + 0.05 * (rows[:, 0] - 2)
+    grid = CellGrid.of(encoding, {})
+    table = MemoryTable(encoding, rows.T.astype(np.uint8).copy(), np.rint(65_535 * share).astype(np.int32))
+    loss, begun = Huber("l2", 65_536, 4), without_base(encoding, grid, np.array([0.3]), 20_000.0)
+    table = _with_gradients(table.derive(CELL_STATE, grid.cells), begun, grid, loss)
+    base = AdditiveBase()
+    found = base.run(table, open_release(Ledger(Terms(), None)), base.plan(encoding, Terms(), None), grid, begun, loss)
+    predicted = (found.start + found.tables)[:, 0] / (1 << 16)
+    np.testing.assert_allclose(predicted, 0.4 + 0.05 * (np.arange(5) - 2), atol=0.01)
+    assert found.n_records == 20_000
+
+
+def test_the_mean_of_a_number_and_how_many_there_are_follow_from_its_sums():
+    loss = Huber("l2", 65_536, 2)
+    levels = np.full(500, round(0.8 * 65_535))
+    block = Block(
+        np.zeros((1, 500), np.uint8),
+        levels.astype(np.int32),
+        np.arange(500, dtype=np.uint64),
+        {SCORE_STATE: np.full((500, 1), 1 << 15)},
+    )
+    sums = loss(block).astype(np.int64).sum(axis=0, keepdims=True)
+    assert count_of(sums, loss) == pytest.approx(500)
+    assert start_scores(sums, loss)[0] == pytest.approx(0.8, abs=1e-3)
+    # noise of a quarter of the range, in the mean, leaves half of the way from the middle
+    assert start_scores(sums, loss, 0.25 * 2 * 500 * ONE)[0] == pytest.approx(0.65, abs=1e-3)
+
+
+def test_the_noise_that_is_stated_for_a_table_is_the_spread_of_its_entries():
+    rng = np.random.default_rng(0)
+    features = {"x": Numeric(0, 1, bins=5), "c": Categorical(list("ab"))}
+    rows = np.stack([rng.integers(0, 5, 5000), rng.integers(0, 2, 5000)], axis=1)
+    encoding, grid, table = tabled(features, rows=rows, target=rng.integers(0, 2, 5000))
+    base, start = AdditiveBase(), without_base(encoding, grid, np.zeros(1), 1.0)
+    events = base.plan(encoding, Terms(), Allowance.of(1.0, 1e-6).whole)
+    events["pairs"] = replace(events["pairs"], parameter=Fraction(1))  # next to none: it is not in what is stated
+
+    class Loose(Release):
+        def noisy(self, values, event):
+            return super().noisy(values, event) if event is events["sums"] else values
+
+    draws = [
+        base.run(table, Loose(Ledger(Terms(), Allowance.of(1.0, 1e-6)), drawn()), events, grid, start, Logistic("l2"))
+        for _ in range(300)
+    ]
+    spread = np.stack([draw.tables[:, 0] for draw in draws]).std(axis=0) / (1 << 16)
+    np.testing.assert_allclose(spread, draws[0].noise, rtol=0.2)

@@ -178,7 +178,8 @@ class Boosting:
             return start
         if isinstance(base, HistogramBase):
             return base.run(table, release, plan.events, grid, start, rng)
-        table = _with_gradients(table, start, grid, loss)
+        if isinstance(loss, Huber):  # classes enter the regression as they are
+            table = _with_gradients(table, start, grid, loss)
         return cast(AdditiveBase, base).run(table, release, plan.events, grid, start, loss)
 
 
@@ -267,17 +268,18 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     schema : Schema, optional
         What is public. Without it domains are read off the data, and nothing is guaranteed.
     n_trees : int or "auto", default="auto"
-        The most rounds that the budget is divided into at first: 16, 30 or 60, the more the larger the signal is (see
-        docs/learners/boosting.md); fewer where the number of records is too small for that. As soon as noise is
-        winning, rounds get more and become fewer. Where `n_rows_hint` leaves a base alone there are no rounds, whatever
-        is asked for here.
+        The most rounds that the budget is divided into at first: 16, 30 or 60 by the size of the signal (docs/learners/
+        boosting.md has the rule); fewer where the number of records is too small for that. As soon as noise is winning,
+        rounds get more and become fewer. Where `n_rows_hint` leaves a base alone there are no rounds, whatever is asked
+        for here.
     max_depth : int or "auto", default="auto"
         Levels of splits of each tree: 1 for small data of two classes, then 2, and 3 (pure epsilon) or 5 (`delta` above
-        zero) for large data; 3 with `delta` above zero where nothing is known of the number of records.
+        zero) for large data; 3 with `delta` above zero where nothing is known of the number of records. Of a number: 2,
+        or 3 for large data with `delta` above zero.
     n_rows_hint : int, optional
         A public guess at the number of records, its order of magnitude is enough. It decides how the budget is divided,
         what the model starts with, and how large trees are: by ``n epsilon`` for pure epsilon, ``n^2 rho`` with `delta`
-        above zero. Small data of many classes gets a base alone. Where nothing is known,
+        above zero. Small data of many classes, or with a number, gets a base alone. Where nothing is known,
         `privet.measurements.noisy_row_count` buys a guess. Never compared with the data.
     random_state : int, RandomState, Generator or None
         Seeds what is public: the orders of categories, and which features are measured where there are too many for

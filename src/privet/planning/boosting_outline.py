@@ -17,8 +17,8 @@ from privet.terms import Share, Terms
 
 LEVELS, LARGE_LEVELS = 4, 6  # 16 cells of a numeric feature by private quantiles, or 64
 NOTHING, ALL = Fraction(0), Fraction(1)
-MANY_FEATURES = 16  # two classes, and numbers with pure epsilon: with more, no regression
-SPLIT_PART = Fraction(3, 5)  # of rounds that begin with nothing, or have pure epsilon
+MANY_FEATURES = 16  # two classes with a hint, and numbers with pure epsilon: with more, no regression
+SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
 
 # Pure epsilon, n epsilon
 REGRESSION_PURE = 200  # two classes, not many features: a regression pays off above
@@ -29,7 +29,7 @@ EACH_FEATURE_PURE, FEWEST_FEATURES = 25, 3  # many classes: where there is less 
 # zCDP, n^2 rho
 FEW_QUESTIONS, FEW_QUESTIONS_MANY_FEATURES = 150, 600  # two classes: below, so few stumps that pure epsilon is better
 TWO_CLASSES, MANY_CLASSES = 16_000, 30_000  # trees instead of stumps, or instead of class histograms, pay off above
-TINY_SIGNAL, LARGE_SIGNAL = 500, 1_000_000  # a number: quantiles and rounds pay off above; finer cells and deeper trees
+TINY_SIGNAL, LARGE_SIGNAL = 500, 1_000_000  # a number: rounds pay off above; finer cells (of classes) and deeper trees
 BINS, BASE, LARGE_BASE = Fraction(1, 10), Fraction(3, 10), Fraction(3, 20)
 START = Fraction(1, 20)  # where there are too many columns for a regression
 

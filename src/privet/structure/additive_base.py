@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.encoding import Encoding
+from privet.errors import ParameterError
 from privet.events import Event
 from privet.kernels.gradients import Huber, Loss, Norm
 from privet.kernels.moments import CONSTANT, WEIGHT, Design, PairMoments, TargetMoments, largest_target
@@ -80,6 +81,8 @@ class AdditiveBase:
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> dict[str, Event]:
         """Plan noise on the products of columns, and on those with the target: half of the budget each."""
+        if share is not None and (share.epsilon is not None) != (self.norm == "l1"):
+            raise ParameterError(f"a base whose records have {self.norm} sizes is paid for in the other measure")
         cap, target = self._cap(encoding), kind_of_target(encoding)
         ordered = any(column.ordered for column in encoding.columns)
         largest, part = largest_target(target), None if share is None else share * Fraction(1, 2)
@@ -121,7 +124,10 @@ class AdditiveBase:
             start=in_fixed_point(scale * common) + (start.start if target == "range" else 0),
             tables=in_fixed_point(scale * tables),
             noise=scale * noise,
-            n_records=max(float(gram[-1, -1]) * (WEIGHT / CONSTANT) ** 2, 1.0),
+            # shortened records count for less, so this is too low; with a number's mean they were counted
+            n_records=start.n_records
+            if target == "range"
+            else max(float(gram[-1, -1]) / (CONSTANT / WEIGHT) ** 2, 1.0),
         )
 
     def design(self, encoding: Encoding, grid: CellGrid) -> tuple[Design, NDArray[np.bool_]]:

@@ -36,7 +36,8 @@ class BaseTables:
     noise : float64 array of shape (total number of cells,)
         The standard deviation that the noise of the target's sums gives to each cell's entry.
     n_records : float
-        About how many records there are, from what was released.
+        About how many records there are, from what was released or from a public guess; too low where records are
+        shortened.
     """
 
     start: IntArray

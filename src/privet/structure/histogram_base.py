@@ -2,7 +2,7 @@
 
 What a naive Bayes classifier needs. A record is in one group of each feature, so all histograms together cost as much
 as there are features; products of columns, which `privet.structure.additive_base` measures, cost the square of that.
-Where noise is what limits accuracy this is the better base.
+For many classes, each of which has sums of its own, this is the better base where noise is what limits accuracy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from privet.events import Event
 from privet.kernels.class_counts import ClassCounts
 from privet.randomness import PublicRng
 from privet.release import Release
-from privet.structure.base_tables import SLOPE, BaseTables, deviation, in_fixed_point
+from privet.structure.base_tables import BaseTables, deviation, in_fixed_point
 from privet.structure.gradient_growth import CellGrid
 from privet.tables.protocol import Table
 from privet.terms import Share, Terms
@@ -28,14 +28,14 @@ IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 PENALTY = 0.7  # in units of the size that the noise of all groups together has
-MANY_CLASSES_SLOPE = 10.0  # over the root of the number of features, since they tell much the same,
+SLOPE = 10.0  # over the root of the number of features, since they tell much the same,
 MOST_SLOPE = 3.5  # and at most this
 SMALLEST_SHARE = 0.02  # of a class, in units of what it would be if all were equally frequent
 
 
 @dataclass(frozen=True)
 class HistogramBase:
-    """Plans and runs the one release of the base.
+    """Plans and runs the one release of the base, for more than two classes.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class HistogramBase:
         tables[rows], noise[rows] = effects, spread
         return replace(
             start,
-            start=in_fixed_point(_scores(np.log(shares))),
+            start=in_fixed_point(_centred(np.log(shares))),
             tables=in_fixed_point(tables)[group],
             noise=noise[group],
             n_records=float(self.n_rows),
@@ -111,9 +111,9 @@ class HistogramBase:
         shares: Floats = of_class / of_class.sum()
         penalty = max(PENALTY * noise * math.sqrt(len(counts)), 1.0)
         divisor = sizes + penalty
-        slope = SLOPE if n_classes == 2 else min(MANY_CLASSES_SLOPE / math.sqrt(n_measured), MOST_SLOPE)
-        effects = slope * _scores((counts - np.outer(sizes, shares)) / divisor[:, np.newaxis])
-        spread = slope * noise * math.sqrt(2.0 if n_classes == 2 else 1 - 1 / n_classes) / divisor
+        slope = min(SLOPE / math.sqrt(n_measured), MOST_SLOPE)
+        effects = slope * _centred((counts - np.outer(sizes, shares)) / divisor[:, np.newaxis])
+        spread = slope * noise * math.sqrt(1 - 1 / n_classes) / divisor
         return shares, effects, spread
 
     def _measured(self, n_features: int) -> int:
@@ -145,9 +145,6 @@ def _towards(noisy: Floats, even: Floats, variance: float) -> Floats:
     return guess
 
 
-def _scores(of_class: Floats) -> Floats:
-    """Return one score of two classes, the difference; else the scores, centred."""
-    if of_class.shape[-1] == 2:
-        return of_class[..., 1:] - of_class[..., :1]
-    scores: Floats = of_class - of_class.mean(axis=-1, keepdims=True)
-    return scores
+def _centred(scores: Floats) -> Floats:
+    centred: Floats = scores - scores.mean(axis=-1, keepdims=True)
+    return centred
