@@ -34,12 +34,7 @@ from privet.learning import Hints
 from privet.models.additive import Additive
 from privet.models.assembly import assemble
 from privet.parameters import check_whole
-from privet.planning.boosting import (
-    Annealing,
-    Rounds,
-    count_of,
-    start_scores,
-)
+from privet.planning.boosting import Annealing, Rounds, count_of, start_scores
 from privet.planning.boosting_leaves import leaf_values
 from privet.planning.boosting_outline import is_better_pure, outline
 from privet.randomness import PublicRng
