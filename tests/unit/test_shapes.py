@@ -160,5 +160,10 @@ def test_axes_have_round_numbers_where_the_schema_has_them():
         for place, label in ticks:
             expected = float(label) if name == "x" else np.log10(float(label)) / 4
             assert place == pytest.approx(expected, abs=1 / 16)
+    edges = Numeric(0, 20_000, edges=[0.01, 0.02, 0.5, 1, *range(2, 101), 10_000])  # powers of ten crowd at one end
+    (crowded,) = Schema({"x": edges}, classes=[0, 1]).encoding(64).columns
+    places = [place for place, _ in grid_ticks(crowded)]
+    assert len(places) >= 2
+    assert np.diff(places).min() >= 0.1
     assert round_numbers(0.0, 0.0) == [0.0]
     assert round_numbers(-3e-7, 7e-7, 3) == [0.0, 5e-7]

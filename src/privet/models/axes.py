@@ -8,6 +8,8 @@ import numpy as np
 
 from privet.encoding import Column
 
+CLOSEST = 0.1  # of the axis, between two numbers on it
+
 
 def round_numbers(low: float, high: float, most: int = 5) -> list[float]:
     """Return up to `most` round numbers within a range, evenly spaced.
@@ -48,7 +50,12 @@ def grid_ticks(column: Column, most: int = 4) -> list[tuple[float, str]]:
         spread = np.interp(np.linspace(places[0], places[-1], most + 2)[1:-1], places, cuts)
         numbers = sorted({float(f"{number:.2g}") for number in spread.tolist()})
     inside = [number for number in numbers if cuts[0] <= number <= cuts[-1]]
-    return [(float(np.interp(number, cuts, places)), short(number)) for number in inside]
+    found = list[tuple[float, str]]()
+    for number in inside:
+        place = float(np.interp(number, cuts, places))
+        if not found or place - found[-1][0] >= CLOSEST:
+            found.append((place, short(number)))
+    return found
 
 
 def shortened(text: str, most: int) -> str:
