@@ -29,6 +29,10 @@ class Prototype:
     name: str = "prototype"
     rivals: str = "approximate"
 
+    def can(self, problem: Problem) -> bool:
+        """Only two classes."""
+        return problem.n_classes == 2
+
     def run(self, problem: Problem, split: int, epsilon: float) -> Answer:
         """Train on a split's records, and return the test records' chances of the two classes."""
         begun = time.process_time()
