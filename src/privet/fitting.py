@@ -33,7 +33,7 @@ def encode_table(schema: Schema, encoding: Encoding, X: Any, y: Any, n_jobs: int
     """Encode features and labels; leave out records without a label, and rows of a unit beyond its maximum."""
     if y is None:
         raise SchemaError("fit() needs the labels: pass them as the second argument, fit(X, y)")
-    X = _of_width(X, encoding.n_features)
+    X = of_width(X, encoding.n_features)
     if schema.unit is None:
         codes, target = encoding.encode(X), encoding.encode_target(y)
     else:
@@ -48,7 +48,7 @@ def encode_table(schema: Schema, encoding: Encoding, X: Any, y: Any, n_jobs: int
     return MemoryTable(encoding, codes, target, n_jobs=n_jobs)
 
 
-def _of_width(X: Any, width: int) -> Any:
+def of_width(X: Any, width: int) -> Any:
     """Turn a list of rows into an array of so many columns; return anything else as it is.
 
     *Privacy.* No rows tell no width, and a row of another length is one record's doing: neither is an error. All values

@@ -17,7 +17,7 @@ from privet import budgets
 from privet.domains import Numeric
 from privet.errors import ParameterError
 from privet.events import Plan
-from privet.fitting import bound_rows, read_units
+from privet.fitting import bound_rows, of_width, read_units
 from privet.frames import open_frame, read_values
 from privet.ledger import Ledger
 from privet.parameters import check_choice, check_whole, exact
@@ -81,7 +81,7 @@ def noisy_row_count(
     >>> measured.privacy.epsilon
     0.1
     """
-    terms, n_rows = _terms(neighbours, units, max_rows, unit_column), open_frame(frame).n_rows
+    terms, n_rows = _terms(neighbours, units, max_rows, unit_column), open_frame(of_width(frame, 1)).n_rows
     if neighbours != "add_remove":
         raise ParameterError(f"under {neighbours!r} the number of records is public: use it as it is")
     kept = _rows_kept(units, np.zeros(n_rows, np.uint16), max_rows)
