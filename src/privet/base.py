@@ -99,7 +99,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         rng = public_rng(self.random_state)
         table = encode_table(schema, schema.encoding(learner.bins), X, y, threads(self.n_jobs))
         carried = budgets.in_force(self._carried_budgets)
-        budgets.charge(carried, planned, type(self).__name__, of_units=schema.unit is not None)
+        budgets.charge(carried, planned, type(self).__name__)
         ledger = Ledger(planned.terms, planned.allowance, self._doubts(schema), planned.cost)
         self.model_ = learner.grow(table, open_release(ledger), rng, plan)
         self.privacy_ = ledger

@@ -124,11 +124,11 @@ def in_force(carried: Sequence[Path] = ()) -> tuple[Path, ...]:
     return tuple(dict.fromkeys([*inherited, *_stack, *carried]))
 
 
-def charge(paths: Sequence[Path], ledger: Ledger, what: str, *, of_units: bool) -> None:
+def charge(paths: Sequence[Path], ledger: Ledger, what: str) -> None:
     """Charge a planned fit to every budget in force, or raise `BudgetError` and charge none.
 
-    `of_units` says whether the guarantee is for units, and not for single records. Only guarantees of one kind add up:
-    a record that is replaced is two steps of adding or removing one, and a guarantee for records says nothing of units.
+    Only guarantees of one kind add up: a record that is replaced is two steps of adding or removing one, a guarantee
+    for records says nothing of units, and one for households nothing of visits.
     """
     if not paths:
         return
@@ -138,7 +138,7 @@ def charge(paths: Sequence[Path], ledger: Ledger, what: str, *, of_units: bool) 
             "fit it outside of the budget if that is meant"
         )
     epsilon, delta = Fraction(repr(ledger.epsilon)), Fraction(repr(ledger.delta))
-    protects = f"{'units' if of_units else 'single records'} under {ledger.terms.neighbours!r}"
+    protects = ledger.terms.protects
     stores = [_connect(path) for path in paths]
     try:
         for store in stores:

@@ -145,6 +145,7 @@ class RangeTarget:
         if not numbers or self.low >= self.high or type(self.levels) is not int or not 2 <= self.levels <= 2**31:
             raise SchemaError("the target's range or levels are not as they must be; make the encoding anew")
 
+    @np.errstate(all="ignore")  # a warning would tell of a value
     def encode(self, values: Values) -> npt.NDArray[np.int32]:
         """Nearest levels of the clipped values; -1, a record to be dropped, where there is no number."""
         if values.kind in ("string", "unsupported"):

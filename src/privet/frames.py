@@ -4,8 +4,11 @@ A column is read into `Values`: numbers, indices into a list of labels (categori
 objects. The rules of `privet.encoding` work on these forms, whatever library the column came from.
 """
 
+import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from difflib import get_close_matches
 from importlib import import_module
 from math import nan
@@ -20,6 +23,8 @@ Category = str | int | float | bool
 _ROWS_TURNED_AT_ONCE = 1 << 16
 _ROWS_AT_ONCE = 1 << 14
 _MOST_TABLED = 1 << 16  # a table from integers to codes this long is made in no time
+# What these types do when they are asked for a number, a hash or an equal is known, and they never warn.
+_PLAIN = frozenset({type(None), bool, int, float, str, bytes, Decimal, np.bool_, np.int64, np.float64, np.str_})
 Kind = Literal["number", "float", "bool", "string", "object", "null", "unsupported"]
 
 
@@ -61,10 +66,11 @@ class Values:
 
     def objects(self) -> npt.NDArray[np.object_]:
         """The values as Python objects, None where one is missing; an error where the dtype cannot be read at all."""
-        if self.kind == "unsupported":  # its data are all alike: two people would be taken for one
+        if self.kind == "unsupported":
             raise SchemaError(f"a column of dtype {self.dtype} cannot be read; convert it to text or to whole numbers")
         if self.labels is not None:
-            return np.fromiter([*self.labels, None], dtype=object).take(self.data)
+            labels = [None if is_missing(label) else label for label in self.labels]
+            return np.fromiter([*labels, None], dtype=object).take(self.data)
         plain = [None if is_missing(value) else value for value in self.data.tolist()]
         objects = np.fromiter(plain, dtype=object, count=len(plain))
         if self.absent is not None:
@@ -77,7 +83,10 @@ class Values:
 
         def code(value: Any) -> int:
             try:
-                return code_of[value]
+                if type(value) in _PLAIN:
+                    return code_of[value]
+                with quietly():
+                    return code_of[value]
             except Exception:  # an odd value may fail in its own ways (unhashable, ...): unknown, like any other
                 return missing if is_missing(value) else unknown
 
@@ -98,18 +107,35 @@ def is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ == "NAType":
         return True
     try:
-        return bool(value != value)
+        if type(value) in _PLAIN:
+            return bool(value != value)
+        with quietly():
+            return bool(value != value)
     except Exception:
         return False
 
 
 def _number(value: Any) -> float:
     try:
-        return float(value)
+        if type(value) in _PLAIN:
+            return float(value)
+        if isinstance(value, np.ndarray | np.complexfloating):
+            return nan  # NumPy would take a part of it for the whole
+        with quietly():
+            return float(value)
     except Exception:  # as above: whatever is not a number counts as missing
         return nan
 
 
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Let no warning out: it would tell of a value. (Filters belong to the process: this is for odd values only.)"""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
+@np.errstate(all="ignore")  # a signalling NaN warns when it is compared or cast
 def _match_numbers(
     data: npt.NDArray[Any], code_of: dict[Category, int], unknown: int, missing: int
 ) -> npt.NDArray[np.int32]:
@@ -126,8 +152,7 @@ def _match_numbers(
             for category, code in numeric.items()
             if category == int(category) and limits.min <= category <= limits.max
         }
-    with np.errstate(over="ignore"):
-        keys, first = np.unique(np.array(list(fits), dtype=data.dtype), return_index=True)
+    keys, first = np.unique(np.array(list(fits), dtype=data.dtype), return_index=True)
     key_codes = np.array(list(fits.values()), dtype=np.int32)[first]
     if len(keys) == 0:
         codes = np.full(len(data), unknown, dtype=np.int32)
@@ -160,22 +185,26 @@ def _look_up(
     return codes
 
 
-def read_values(column: Any) -> Values:
-    """Read a column (NumPy, pandas, polars, PyArrow, narwhals or a list) into `Values`."""
+def read_values(column: Any, *, exact: bool = False) -> Values:
+    """Read a column (NumPy, pandas, polars, PyArrow, narwhals or a list) into `Values`.
+
+    Numbers of types that NumPy does not have become doubles, or texts of all their digits if `exact`.
+    """
     if isinstance(column, np.ndarray):
         return _from_numpy(column)
     if isinstance(column, list | tuple):
         return Values("object", "list", np.fromiter(column, dtype=object, count=len(column)))
     library = type(column).__module__.partition(".")[0]
     if library == "narwhals":
-        return read_values(column.to_native())
+        return read_values(column.to_native(), exact=exact)
+    readers: dict[str, Callable[[Any, bool], Values]]
     readers = {"polars": _from_polars, "pyarrow": _from_arrow, "pandas": _from_pandas}
     if library not in readers:
         raise SchemaError(
             f"cannot read a column of type {type(column).__qualname__}; "
             "pass a pandas, polars or PyArrow column, a NumPy array or a list"
         )
-    return readers[library](column)
+    return readers[library](column, exact)
 
 
 def _from_numpy(array: npt.NDArray[Any]) -> Values:
@@ -191,7 +220,7 @@ def _from_numpy(array: npt.NDArray[Any]) -> Values:
     return Values(kind, str(array.dtype), data, absent)
 
 
-def _from_pandas(series: Any) -> Values:
+def _from_pandas(series: Any, exact: bool) -> Values:
     import pandas as pd
 
     dtype = series.dtype
@@ -202,7 +231,7 @@ def _from_pandas(series: Any) -> Values:
     if isinstance(dtype, np.dtype | pd.SparseDtype):
         return _from_numpy(np.asarray(series))
     if isinstance(dtype, pd.ArrowDtype) or (isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow"):
-        return replace(_from_arrow(series.array.__arrow_array__()), dtype=str(dtype))
+        return replace(_from_arrow(series.array.__arrow_array__(), exact), dtype=str(dtype))
     if isinstance(dtype, pd.StringDtype):
         return Values("string", str(dtype), series.to_numpy(dtype=object, na_value=None))
     if dtype.kind in "biuf":  # pandas' own nullable types
@@ -211,7 +240,7 @@ def _from_pandas(series: Any) -> Values:
     return Values("unsupported", str(dtype), np.zeros(len(series)))
 
 
-def _from_polars(series: Any) -> Values:
+def _from_polars(series: Any, exact: bool) -> Values:
     import polars as pl
 
     dtype, name = series.dtype, str(series.dtype)
@@ -223,30 +252,31 @@ def _from_polars(series: Any) -> Values:
     if dtype in (pl.Object, pl.Null):
         return replace(read_values(series.to_list()), kind="null" if dtype == pl.Null else "object", dtype=name)
     if dtype == pl.Boolean or dtype.is_numeric():
-        absent = series.is_null().to_numpy()
         if dtype.is_decimal() or name.endswith("128"):  # NumPy has no such type
+            if exact:
+                return replace(read_values(series.cast(pl.String).to_list()), kind="number", dtype=name)
             series = series.cast(pl.Float64)
+        absent = series.is_null().to_numpy()
         filled = series.fill_null(False if dtype == pl.Boolean else 0)
         return replace(_from_numpy(filled.to_numpy()), dtype=name, absent=absent)
     return Values("unsupported", name, np.zeros(len(series)))
 
 
-def _from_arrow(column: Any) -> Values:
+def _from_arrow(column: Any, exact: bool) -> Values:
     pa: Any = import_module("pyarrow")  # untyped: imported so that its functions count as Any
     pc: Any = import_module("pyarrow.compute")
 
     if isinstance(column, pa.Array):
         column = pa.chunked_array([column])
     dtype, types, name = column.type, pa.types, str(column.type)
-    if types.is_string_view(dtype):
-        column = column.cast(pa.large_string())
-    if types.is_string(column.type) or types.is_large_string(column.type):
-        column = pc.dictionary_encode(column)
-    if types.is_dictionary(column.type):
-        whole = column.unify_dictionaries().combine_chunks()
-        labels = _from_arrow(whole.dictionary.slice(0, 0)) if types.is_dictionary(dtype) else None
-        codes = whole.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-        return Values(labels.kind if labels else "string", name, codes, labels=whole.dictionary.to_pylist())
+    if types.is_dictionary(dtype):
+        kind = _from_arrow(pa.array([], dtype.value_type), exact).kind
+        return _from_dictionary(column, kind, name) if kind != "unsupported" else _unsupported(column, name)
+    if types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype):
+        column = column.cast(pa.large_string()) if types.is_string_view(dtype) else column
+        return _from_dictionary(pc.dictionary_encode(column), "string", name)
+    if exact and types.is_decimal(dtype):
+        return _from_dictionary(pc.dictionary_encode(column.cast(pa.string())), "number", name)
     if types.is_null(dtype):
         return Values("null", name, np.full(len(column), None))
     if types.is_boolean(dtype) or types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype):
@@ -255,6 +285,31 @@ def _from_arrow(column: Any) -> Values:
             column = column.cast(pa.float64())
         filled = pc.fill_null(column, pa.scalar(0).cast(column.type))
         return replace(_from_numpy(filled.to_numpy()), dtype=name, absent=absent)
+    return _unsupported(column, name)
+
+
+def _from_dictionary(column: Any, kind: Kind, name: str) -> Values:
+    """Read Arrow's dictionaries chunk by chunk: unifying them fails where indices are too narrow for all labels."""
+    labels: list[Any] = []
+    parts, last, first = [np.empty(0, dtype=np.int64)], None, 0
+    for chunk in column.chunks:
+        if last is None or not chunk.dictionary.equals(last):
+            last, first = chunk.dictionary, len(labels)
+            labels += _labels(last)
+        places = chunk.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+        parts.append(np.where(places < 0, -1, places + first))
+    return Values(kind, name, np.concatenate(parts), labels=labels)
+
+
+def _labels(dictionary: Any) -> list[Any]:
+    try:
+        return list(dictionary.to_pylist())
+    except UnicodeDecodeError:  # Arrow does not look whether a text is one
+        texts = dictionary.cast("large_binary").to_pylist()
+        return [None if text is None else text.decode("utf-8", "surrogateescape") for text in texts]
+
+
+def _unsupported(column: Any, name: str) -> Values:
     return Values("unsupported", name, np.zeros(len(column)))
 
 
@@ -366,11 +421,6 @@ def _array_of_rows(rows: Sequence[Any]) -> npt.NDArray[Any]:
 def _listed(names: Collection[str], most: int = 8) -> str:
     shown = ", ".join(map(repr, list(names)[:most]))
     return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
-
-
-def read_column(frame: Any, name: str) -> npt.NDArray[np.object_]:
-    """Read one column, such as the target or the unit, as Python objects; None where there is no value."""
-    return read_values(open_frame(frame).named(name)).objects()
 
 
 def read_feature(frame: Frame, place: int) -> Values:

@@ -99,7 +99,8 @@ def count_cuts_below(values: npt.NDArray[Any], cuts: Sequence[float], nan_code: 
     for start in range(0, len(values), _ROWS_AT_ONCE):
         stop = min(start + _ROWS_AT_ONCE, len(values))
         block = buffer[: stop - start]
-        block[:] = values[start:stop]
+        with np.errstate(all="ignore"):  # what a wider float or a signalling NaN does there is a fact about a record
+            block[:] = values[start:stop]
         count_cells(block, *grid, nan_code, out[start:stop])
 
 

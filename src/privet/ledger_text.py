@@ -13,7 +13,7 @@ from privet.terms import Allowance, Terms
 if TYPE_CHECKING:
     from privet.ledger import Ledger
 
-UNITS = {
+CHANGES = {
     "add_remove": "adding or removing {unit}",
     "replace": "replacing {unit}",
     "label": "changing the label of {unit}",
@@ -24,9 +24,7 @@ def guarantee_in_words(ledger: Ledger) -> str:
     """Say in one sentence what is guaranteed, or that nothing is and why."""
     if not ledger.proven:
         return "no guarantee: " + "; ".join(ledger.why)
-    rows = ledger.terms.max_rows
-    unit = "one record" if rows == 1 else f"one unit with up to {rows} records"
-    change = UNITS[ledger.terms.neighbours].format(unit=unit)
+    change = CHANGES[ledger.terms.neighbours].format(unit=f"one {ledger.terms.protected}")
     measure = f"epsilon = {ledger.epsilon:g}" + (f", delta = {ledger.delta:g}" if ledger.delta else "")
     return f"{measure} for {change}"
 
@@ -75,13 +73,14 @@ def _filter_row(part: Filter) -> tuple[str, ...]:
 
 def ledger_to_dict(ledger: Ledger) -> dict[str, object]:
     """Return everything that is needed to state and to recompute the guarantee."""
-    allowance = ledger.allowance
+    allowance, terms = ledger.allowance, ledger.terms
     return {
         "guarantee": guarantee_in_words(ledger),
         "proven": ledger.proven,
         "why": list(ledger.why),
-        "neighbours": ledger.terms.neighbours,
-        "max_rows": ledger.terms.max_rows,
+        "neighbours": terms.neighbours,
+        "max_rows": terms.max_rows,
+        **({} if terms.unit_column is None else {"unit_column": terms.unit_column}),
         "epsilon": None if allowance is None else str(allowance.epsilon),
         "delta": None if allowance is None else str(allowance.delta),
         "spent": _composition_to_dict(ledger.composition),
@@ -114,8 +113,10 @@ def ledger_from_dict(data: Any) -> Ledger:
         whole = _composition_from_dict(data["spent"])
         flaws = {event.flaw for event in whole.events()}
         doubts = [str(reason) for reason in data["why"] if reason not in flaws | {NO_PRIVACY_ASKED}]
-        return Ledger.stating(Terms(str(data["neighbours"]), int(data["max_rows"])), allowance, whole, doubts)
-    except (KeyError, TypeError, ValueError, ZeroDivisionError, RecursionError) as error:
+        column = data.get("unit_column")
+        terms = Terms(str(data["neighbours"]), int(data["max_rows"]), None if column is None else str(column))
+        return Ledger.stating(terms, allowance, whole, doubts)
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, RecursionError) as error:
         raise ModelFileError(
             f"privacy: not a ledger ({type(error).__name__}); the file is damaged, save it again"
         ) from error

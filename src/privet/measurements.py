@@ -17,7 +17,7 @@ from privet import budgets
 from privet.domains import Numeric
 from privet.errors import ParameterError
 from privet.events import Plan
-from privet.fitting import bound_rows
+from privet.fitting import bound_rows, of_width, read_units
 from privet.frames import open_frame, read_values
 from privet.ledger import Ledger
 from privet.parameters import check_choice, check_whole, exact
@@ -29,6 +29,7 @@ T = TypeVar("T")
 
 CELLS = 1024  # of the public grid on which bounds are searched
 MOST_ROWS = 1_000_000  # of one unit
+UNNAMED = "units"  # what a column without a name is called
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,13 @@ class Measured(Generic[T]):
 
 
 def noisy_row_count(
-    frame: Any, *, epsilon: float, neighbours: Neighbours = "add_remove", units: Any = None, max_rows: int = 1
+    frame: Any,
+    *,
+    epsilon: float,
+    neighbours: Neighbours = "add_remove",
+    units: Any = None,
+    max_rows: int = 1,
+    unit_column: str | None = None,
 ) -> Measured[int]:
     """Measure how many records there are, for ``n_rows_hint``.
 
@@ -57,6 +64,9 @@ def noisy_row_count(
         Without it the guarantee is for one record.
     max_rows : int, default=1
         The most rows of one unit that are counted, as a fit leaves out the others, too.
+    unit_column : str, optional
+        What the column of `units` is called, as in the schema; by default its own name, where it has one (pandas,
+        polars). It stands in the ledger, and a budget adds up what is spent on the same units only.
 
     Notes
     -----
@@ -71,14 +81,14 @@ def noisy_row_count(
     >>> measured.privacy.epsilon
     0.1
     """
-    terms, n_rows = _terms(neighbours, units, max_rows), open_frame(frame).n_rows
+    terms, n_rows = _terms(neighbours, units, max_rows, unit_column), open_frame(of_width(frame, 1)).n_rows
     if neighbours != "add_remove":
         raise ParameterError(f"under {neighbours!r} the number of records is public: use it as it is")
     kept = _rows_kept(units, np.zeros(n_rows, np.uint16), max_rows)
     count = np.array([kept.sum()], dtype=np.int64)
     allowance = Allowance.of(epsilon)
     plan = Plan.in_sequence(count=terms.noise("number of records", allowance.whole))
-    release = _open(terms, allowance, plan, "noisy_row_count", of_units=units is not None)
+    release = _open(terms, allowance, plan, "noisy_row_count")
     return Measured(max(1, int(release.noisy(count, plan["count"])[0])), release.ledger)
 
 
@@ -93,6 +103,7 @@ def private_bounds(
     neighbours: Neighbours = "add_remove",
     units: Any = None,
     max_rows: int = 1,
+    unit_column: str | None = None,
 ) -> Measured[Numeric]:
     """Measure bounds that hold all but a small share of a numeric column, within wide public limits.
 
@@ -110,7 +121,7 @@ def private_bounds(
         The public grid of candidates, 1024 cells.
     neighbours : {"add_remove", "replace", "label"}
         As in the schema.
-    units, max_rows
+    units, max_rows, unit_column
         As for `noisy_row_count`.
 
     Returns
@@ -136,7 +147,7 @@ def private_bounds(
     share, limits = exact(outside, "outside").limit_denominator(1000), Numeric(low, high, grid=_grid(grid))
     if not 0 < share < Fraction(1, 2):
         raise ParameterError(f"outside must be between 0.001 and 0.5, got {outside}")
-    terms, allowance = _terms(neighbours, units, max_rows), Allowance.of(epsilon)
+    terms, allowance = _terms(neighbours, units, max_rows, unit_column), Allowance.of(epsilon)
     half = allowance.whole * Fraction(1, 2)
     spread = 2 * (share.denominator - share.numerator)
     plan = Plan.in_sequence(
@@ -145,7 +156,7 @@ def private_bounds(
     )
     cuts = np.array(limits.cuts(CELLS))
     left, right = _sides(values, cuts, units, max_rows)
-    release = _open(terms, allowance, plan, "private_bounds", of_units=units is not None)
+    release = _open(terms, allowance, plan, "private_bounds")
     p, q = share.numerator, share.denominator
     lower = int(release.choose(-np.abs((q - p) * left - p * right)[None, :], plan["low"])[0])
     upper = int(release.choose(-np.abs(p * left - (q - p) * right)[None, :], plan["high"])[0])
@@ -159,7 +170,10 @@ def _sides(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count the values at or below each cut, and those above it."""
     read = read_values(values)
-    numbers = read.numbers()
+    if read.kind == "unsupported":
+        raise ParameterError(f"values of dtype {read.dtype} have no bounds that are numbers; convert them to numbers")
+    with np.errstate(all="ignore"):  # a warning would tell of a value
+        numbers = read.numbers().astype(np.float64, copy=False)
     present = ~np.isnan(numbers) if read.absent is None else ~(np.isnan(numbers) | read.absent)
     places = np.searchsorted(cuts, numbers, side="left").astype(np.uint16)
     kept = _rows_kept(units, places, max_rows) & present
@@ -168,22 +182,25 @@ def _sides(
     return left, int(kept.sum()) - left
 
 
-def _terms(neighbours: Neighbours, units: Any, max_rows: int) -> Terms:
+def _terms(neighbours: Neighbours, units: Any, max_rows: int, unit_column: str | None) -> Terms:
     check_choice("neighbours", neighbours, ("add_remove", "replace", "label"))
     check_whole("max_rows", max_rows, 1, MOST_ROWS)
     if units is None and max_rows > 1:
         raise ParameterError("max_rows is for units with several rows: pass units, the column that names them, too")
-    return Terms(neighbours, max_rows)
+    if units is None:
+        return Terms(neighbours)
+    name = getattr(units, "name", None) if unit_column is None else unit_column
+    return Terms(neighbours, max_rows, UNNAMED if name is None else str(name))
 
 
 def _rows_kept(units: Any, content: NDArray[np.uint16], max_rows: int) -> NDArray[np.bool_]:
     """Mark at most so many records of each unit; all of them where every record is a unit of its own."""
     if units is None:
         return np.ones(len(content), np.bool_)
-    names = read_values(units).objects()
-    if len(names) != len(content):
+    read = read_units(units)
+    if len(read.present) != len(content):
         raise ParameterError("units and records differ in number: pass the unit of each record")
-    return bound_rows(names, content[np.newaxis], np.zeros(len(content), np.int32), max_rows, secret_key())
+    return bound_rows(read, content[np.newaxis], np.zeros(len(content), np.int32), max_rows, secret_key())
 
 
 def _grid(grid: str) -> Any:
@@ -192,8 +209,8 @@ def _grid(grid: str) -> Any:
     return grid
 
 
-def _open(terms: Terms, allowance: Allowance, plan: Plan, what: str, *, of_units: bool) -> Release:
+def _open(terms: Terms, allowance: Allowance, plan: Plan, what: str) -> Release:
     """Charge the budgets in force and open the release."""
     stated = Ledger.stating(terms, allowance, plan.whole, doubts_about_noise())
-    budgets.charge(budgets.in_force(), stated, what, of_units=of_units)
+    budgets.charge(budgets.in_force(), stated, what)
     return open_release(Ledger(terms, allowance))

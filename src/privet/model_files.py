@@ -147,7 +147,10 @@ def _estimator(content: Mapping[str, Any]) -> Any:
     library = content["library"]
     if not isinstance(library, str) or not _LIBRARY.fullmatch(library):
         raise ModelFileError("library: not a version; save the model again")
-    if content["certificate"] != certificate(estimator.privacy_, schema, library):
+    follows = certificate(estimator.privacy_, schema, library)
+    if _is_before_units_were_named(content["privacy"], schema):
+        follows["guarantee"] = content["certificate"]["guarantee"]
+    if content["certificate"] != follows:
         raise ModelFileError("certificate: it does not follow from the schema and the ledger; save the model again")
     estimator._note_public_facts(schema, estimator.model_.encoding)
     estimator.n_features_in_ = len(schema.features)
@@ -168,14 +171,25 @@ def _checked_ledger(document: Any, schema: Schema) -> Any:
         # Python would read "1e999999999" as a fraction, too, and take all memory for it.
         if key in _FRACTIONS and value is not None and not (isinstance(value, str) and _FRACTION.fullmatch(value)):
             raise ModelFileError(f"privacy.{key}: expected a fraction as text, such as '1/10'")
+    old = _is_before_units_were_named(document, schema)
+    if old and schema.unit is not None:
+        document = {**document, "unit_column": schema.unit.column}
     ledger = ledger_from_dict(document)
     if ledger.terms != Terms.of(schema):
         raise ModelFileError("privacy: neighbours or unit are not those of the schema; save the model again")
     if schema.inferred and schema.inferred not in ledger.why:
         raise ModelFileError("privacy: the schema was read off the data, but the ledger does not say so")
-    if ledger.to_dict() != document:
+    follows = ledger.to_dict()
+    if old:
+        follows["guarantee"] = document["guarantee"]
+    if follows != document:
         raise ModelFileError("privacy: what it states does not follow from its events; save the model again")
     return ledger
+
+
+def _is_before_units_were_named(document: Any, schema: Schema) -> bool:
+    """Whether a ledger with a unit is of a privet that put it in words that were wrong: its sentence is not kept."""
+    return schema.unit is not None and "unit_column" not in document
 
 
 def _entries(value: Any) -> Iterator[tuple[str, Any]]:

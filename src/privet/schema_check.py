@@ -105,6 +105,7 @@ def _check_names(schema: Schema, frame: Frame, target: Any) -> list[Finding]:
     return []
 
 
+@np.errstate(all="ignore")
 def _check_numbers(name: str, domain: Numeric, values: Values) -> list[Finding]:
     numbers = values.numbers().astype(np.float64)
     missing = _missing(values)

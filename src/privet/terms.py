@@ -76,7 +76,9 @@ class Terms:
     neighbours : {"add_remove", "replace", "label"}
         One *step* adds or removes a record. ``replace`` and ``label`` are two steps.
     max_rows : int
-        How many records one unit owns at the most.
+        How many records of one unit take part at the most.
+    unit_column : str, optional
+        The column that names the units; None where none was declared, and each record stands for itself.
 
     Notes
     -----
@@ -84,15 +86,58 @@ class Terms:
     the number of steps, and so does the range of a selection's scores; rho of the exponential mechanism grows with
     its square. Gaussian noise on a vector of L2 sensitivity D: r rows move it by at most r D; a replaced row by at
     most sqrt(2) D if all entries are counts (two non-negative vectors), else by 2 D.
+
+    A unit of which one row takes part is not a record: another record of somebody who is in the data may displace the
+    one that took part, which is two steps. So whether a unit was declared is part of what is stated.
     """
 
     neighbours: str = "add_remove"
     max_rows: int = 1
+    unit_column: str | None = None
 
     @staticmethod
     def of(schema: Schema) -> Terms:
         """Return the terms that a schema declares."""
-        return Terms(schema.neighbours, 1 if schema.unit is None else schema.unit.max_rows)
+        if schema.unit is None:
+            return Terms(schema.neighbours)
+        return Terms(schema.neighbours, schema.unit.max_rows, schema.unit.column)
+
+    @property
+    def noun(self) -> str:
+        """What is protected, in one word: "record" or "unit"."""
+        return "record" if self.unit_column is None else "unit"
+
+    @property
+    def protected(self) -> str:
+        """What one of those that are protected is, to be put after "one" or "a".
+
+        Examples
+        --------
+        >>> Terms().protected
+        'record'
+        >>> Terms(max_rows=5, unit_column="id").protected
+        "unit (the rows that share a value of column 'id', at most 5 of which take part)"
+        """
+        if self.unit_column is None:
+            return "record"
+        part = f"at most {self.max_rows} of which {'takes' if self.max_rows == 1 else 'take'} part"
+        return f"unit (the rows that share a value of column {self.unit_column!r}, {part})"
+
+    @property
+    def protects(self) -> str:
+        """Who is protected under which relation: guarantees add up only where this text is the same.
+
+        How many rows of a unit take part is not in it: a guarantee is for all rows of a unit, however many there are.
+
+        Examples
+        --------
+        >>> Terms("replace").protects
+        "single records under 'replace'"
+        >>> Terms(max_rows=5, unit_column="id").protects
+        "units by column 'id' under 'add_remove'"
+        """
+        who = "single records" if self.unit_column is None else f"units by column {self.unit_column!r}"
+        return f"{who} under {self.neighbours!r}"
 
     @property
     def steps(self) -> int:

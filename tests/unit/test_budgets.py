@@ -128,7 +128,7 @@ def test_guarantees_for_different_neighbours_or_units_do_not_add_up():
         forest().fit(X, Y)
         with pytest.raises(BudgetError, match=r"single records under 'replace'.*begun for single records under 'add"):
             forest().set_params(schema=replaced).fit(X, Y)
-        with pytest.raises(BudgetError, match="units under"):
+        with pytest.raises(BudgetError, match="units by column"):
             noisy_row_count(X, epsilon=1.0, units=np.arange(60))
         noisy_row_count(X, epsilon=1.0)
         assert budget.spent == 2.0

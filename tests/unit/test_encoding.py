@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from privet.domains import Categorical, Numeric
 from privet.encoding import ClassTarget, Encoding, RangeTarget
 from privet.errors import SchemaError
-from privet.frames import read_column, read_values
+from privet.frames import open_frame, read_values
 from privet.schema import Schema
 
 SCHEMA = Schema(
@@ -288,19 +288,20 @@ def test_extra_columns_are_tolerated_when_named() -> None:
 @pytest.mark.parametrize("convert", [pd.DataFrame, pl.DataFrame, pa.table, lambda d: pd.DataFrame(d).convert_dtypes()])
 def test_a_column_is_read_as_plain_objects(convert) -> None:
     frame = convert({"person": ["a", None, "b"], "n": [1, 2, 3]})
-    assert read_column(frame, "person").tolist() == ["a", None, "b"]
-    assert read_column(frame, "n").tolist() == [1, 2, 3]
+    assert read_values(open_frame(frame).named("person")).objects().tolist() == ["a", None, "b"]
+    assert read_values(open_frame(frame).named("n")).objects().tolist() == [1, 2, 3]
     with pytest.raises(SchemaError, match=r"'persons' is missing; did you mean the frame's 'person'"):
-        read_column(frame, "persons")
+        open_frame(frame).named("persons")
 
 
 def test_an_integer_column_with_gaps_keeps_its_integers() -> None:
-    assert [(type(v), v) for v in read_column(pl.DataFrame({"n": [1, None]}), "n")] == [(int, 1), (type(None), None)]
+    read = read_values(pl.Series("n", [1, None])).objects()
+    assert [(type(v), v) for v in read] == [(int, 1), (type(None), None)]
 
 
 def test_an_array_has_no_named_columns() -> None:
     with pytest.raises(SchemaError, match="named columns"):
-        read_column(np.zeros((2, 2)), "n")
+        open_frame(np.zeros((2, 2))).named("n")
 
 
 @pytest.mark.parametrize(

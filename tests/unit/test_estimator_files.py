@@ -61,7 +61,8 @@ def test_a_certificate_says_what_is_guaranteed_to_whom_and_on_what_it_rests(tmp_
     model = RandomDecisionForestClassifier(epsilon=0.5, schema=schema, n_trees=2, max_depth=2)
     model.fit(pandas.DataFrame(frame), [0, 1] * 20).save(tmp_path / "model.json")
     assert json.loads((tmp_path / "model.json").read_text())["certificate"] == {
-        "guarantee": "epsilon = 0.5 for replacing one unit with up to 3 records",
+        "guarantee": "epsilon = 0.5 for replacing one unit (the rows that share a value of column 'who', at most 3 of "
+        "which take part)",
         "proven": True,
         "why_not": [],
         "epsilon": 0.5,
@@ -72,6 +73,26 @@ def test_a_certificate_says_what_is_guaranteed_to_whom_and_on_what_it_rests(tmp_
         "library": f"privet {privet.__version__}",
         "noise": "secure source of the operating system",
     }
+
+
+@pytest.mark.parametrize("max_rows", [1, 3])
+def test_a_file_that_calls_a_unit_a_record_still_loads_and_is_put_right(max_rows, tmp_path):
+    schema = Schema({"x": Numeric(0, 1)}, classes=[0, 1], unit=Unit("who", max_rows))
+    frame = pytest.importorskip("pandas").DataFrame({"x": [0.1, 0.9] * 20, "who": list("ab") * 20})
+    model = RandomDecisionForestClassifier(epsilon=0.5, schema=schema, n_trees=2, max_depth=2).fit(frame, [0, 1] * 20)
+    model.save(tmp_path / "new.json")
+    content = json.loads((tmp_path / "new.json").read_text())
+    jsonschema.Draft202012Validator(FORMAT).validate(content)
+    assert content["privacy"].pop("unit_column") == "who"
+    for part in ("privacy", "certificate"):
+        content[part]["guarantee"] = "epsilon = 0.5 for adding or removing one record"
+    (tmp_path / "old.json").write_text(json.dumps(sealed(content)))
+    again = privet.load(tmp_path / "old.json")
+    assert "one unit (the rows that share a value of column 'who'" in again.privacy_.table()
+    again.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_text() == (tmp_path / "new.json").read_text()
+    content["privacy"]["unit_column"] = "whose"
+    assert "neighbours or unit are not those of the schema" in refusal(sealed(content), tmp_path)
 
 
 def test_a_seeded_model_says_so_and_claims_nothing(content):

@@ -114,7 +114,7 @@ def test_without_privacy_nothing_is_claimed():
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_plain_data_state_the_same_guarantee_when_read_back(delta):
     allowance = Allowance.of(0.7, delta)
-    ledger = Ledger(Terms("replace", 3), allowance)
+    ledger = Ledger(Terms("replace", 3, "person"), allowance)
     with ledger.parallel(), ledger.branch():
         ledger.charge(ledger.terms.choice("split", allowance.whole * Fraction(1, 3)))
     again = ledger_from_dict(ledger.to_dict())
@@ -131,9 +131,9 @@ def test_damaged_plain_data_are_refused(damage):
 
 
 def test_the_table_names_every_release_and_the_total():
-    ledger = Ledger(Terms("replace", 5), Allowance.of(1))
+    ledger = Ledger(Terms("replace", 5, "person"), Allowance.of(1))
     ledger.charge(ledger.terms.laplace("leaf counts", Fraction(1), l1=10))
     text = ledger.table()
     assert "leaf counts" in text
     assert "scale 100" in text
-    assert "replacing one unit with up to 5 records" in text
+    assert "replacing one unit (the rows that share a value of column 'person', at most 5 of which take part)" in text

@@ -115,10 +115,30 @@ def test_the_guarantee_of_a_model_is_what_its_ledger_proves():
     assert gaussian.delta == Fraction(1, 10**6)
 
 
-def test_a_unit_of_several_records_is_named_as_what_is_counted():
-    schema = Schema(SCHEMA.features, classes=["low", "high"], unit=Unit("person", 4))
-    ledger = forest(schema=schema).plan()
-    assert "4 records" in str(Guarantee.of(ledger))
+@pytest.mark.parametrize("max_rows", [1, 4])
+def test_poisoners_are_counted_in_units_where_a_unit_was_declared(max_rows):
+    pd = pytest.importorskip("pandas")
+    schema = Schema(SCHEMA.features, classes=["low", "high"], unit=Unit("person", max_rows))
+    X, y = records()
+    frame = pd.DataFrame(X, columns=list(SCHEMA.features)).assign(person=np.arange(len(X)) // 8)
+    table = certify(forest(schema=schema), frame, y, frame, y, poisoned=[0.1], n_retrainings=20)
+    assert table.n_records == 50
+    assert table.rows[0].n_poisoned == 5
+    unit = f"unit (the rows that share a value of column 'person', at most {max_rows} of which take"
+    assert unit in table.to_dict()["unit"]
+    assert f"for one {unit}" in str(table)
+    assert "retrainings on 50 units" in str(table)
+    assert "record" not in str(table)
+    assert "is two steps (the unit is removed, the changed one added) and counts as two" in " ".join(str(table).split())
+    assert table.guarantee.steps("modified") == 2
+
+
+def test_a_guarantee_for_replaced_units_takes_a_row_under_an_existing_id_for_one_step():
+    schema = Schema(SCHEMA.features, classes=["low", "high"], unit=Unit("person", 1), neighbours="replace")
+    guarantee = Guarantee.of(forest(schema=schema).plan())
+    assert guarantee.steps("modified") == 1
+    assert "two" not in guarantee.counting("modified")
+    assert Guarantee.stated(1.0).counting("modified") == ""
 
 
 def test_what_is_not_proven_is_not_certified():

@@ -43,9 +43,9 @@ def robustness(
         typer.Option(help="How many poisoners: a number, or a share such as 0.5%; repeat for more.", metavar="N"),
     ] = None,
     change: Annotated[
-        str, typer.Option(help="What each does to a record: added_or_removed, modified or relabelled.")
+        str, typer.Option(help="What each does to a record (or unit): added_or_removed, modified, relabelled.")
     ] = "added_or_removed",
-    group: Annotated[int, typer.Option(help="Records that each poisoner controls.", min=1)] = 1,
+    group: Annotated[int, typer.Option(help="Records (or units) that each poisoner controls.", min=1)] = 1,
     retrainings: Annotated[int, typer.Option(help="More of them certify against more poisoners.", min=20)] = 1000,
     confidence: Annotated[float, typer.Option(help="With which all lines hold together.")] = 0.95,
     plot: Annotated[

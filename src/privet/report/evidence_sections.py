@@ -58,7 +58,7 @@ def poisoning(ledger: Ledger, target: Domain) -> Markup:
         guarantee = Guarantee.of(ledger)
     except ParameterError as error:
         return paragraph(f"Nothing can be said: {error}.")
-    change = next(change for change in CHANGES if _covers(guarantee, change))
+    change, noun = next(change for change in CHANGES if _covers(guarantee, change)), guarantee.noun
     steps = guarantee.steps(change)
     most = max(4, min(10_000, round(6 / (float(guarantee.epsilon) * steps))))
     step = max(1, most // POINTS)
@@ -78,7 +78,7 @@ def poisoning(ledger: Ledger, target: Domain) -> Markup:
         x=x,
         width=640,
         height=260,
-        x_title=f"records {what}",
+        x_title=f"{noun}s {what}",
         y_title=f"Least expected {score}",
     )
     shown = planted[:: max(1, len(planted) // 6)]
@@ -86,15 +86,16 @@ def poisoning(ledger: Ledger, target: Domain) -> Markup:
     return join(
         paragraph(
             "Whoever plants records in the training data changes the law of the trained model no more than any other "
-            f"person would. So if training on the clean data gives an expected {score} of a, then with n records "
+            f"person would. So if training on the clean data gives an expected {score} of a, then with n {noun}s "
             f"{what} it is at least the height of the curve, whatever the poisoner knows and does. These curves "
             "follow from the guarantee alone; none of the data was used."
         ),
         None
         if isinstance(target, Categorical)
         else paragraph("A prediction counts as good if it is within a tolerance that was fixed before.", class_="note"),
-        figure(picture, f"Least expected {score} by the number of records {what}, for three clean values."),
-        table(f"Least expected {score}", [f"records {what}", *names], rows, numbers=frozenset({1, 2, 3})),
+        paragraph(f"{note}.", class_="note") if (note := guarantee.counting(change)) else None,
+        figure(picture, f"Least expected {score} by the number of {noun}s {what}, for three clean values."),
+        table(f"Least expected {score}", [f"{noun}s {what}", *names], rows, numbers=frozenset({1, 2, 3})),
     )
 
 
@@ -165,7 +166,7 @@ def limits() -> Markup:
         "The training computer: memory, swap, logs and how long training took are not covered. Keep it where the data "
         "is.",
         "The predictions of new people: whoever sends a record for a prediction shows it to whoever runs the model.",
-        "More than the unit: a person with more rows than the schema's unit says, or a family, is protected less: "
-        "epsilon grows with the number of rows.",
+        "More than the unit: somebody with several records where the schema declares no unit, or with several units, "
+        "or a family, is protected less: epsilon grows with their number.",
         "Fairness and correctness: a private model can be wrong, and can be wrong about some groups more than others.",
     )

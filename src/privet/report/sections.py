@@ -23,6 +23,7 @@ from privet.report.markup import Markup, bullets, figure, join, paragraph, table
 from privet.report.trees import LIST_DEPTH, PICTURE_DEPTH, read_tree, tree_list, tree_picture
 from privet.report.words import PRIORS, Meaning, hidden, strength
 from privet.schema import Schema
+from privet.terms import Terms
 
 SHAPES = 6
 BARS = 12
@@ -163,7 +164,7 @@ def guarantee(ledger: Ledger) -> Markup:
 
 
 def _contents(ledger: Ledger, meaning: Meaning) -> Markup | None:
-    """Say what follows for the content of a record, where the guarantee is about its presence."""
+    """Say what follows for what records say, where the guarantee is about their presence."""
     if ledger.terms.neighbours != "add_remove":
         return None
     twice = Meaning(2 * meaning.epsilon, 0.0).odds_factor
@@ -212,11 +213,17 @@ def budget(ledger: Ledger) -> Markup:
             "Releases that look at the same records add up; of releases that look at disjoint records the largest "
             "counts, and even less where fresh secret coins deal the records out (a mixture). The noise parameter is "
             "the scale of Laplace noise, the variance of Gaussian noise, or the rate of a selection; the sensitivity "
-            "is what one added or removed record can change. Noise source: "
+            f"is what one added or removed record can change{_of_a_unit(ledger)}. Noise source: "
             f"{noise_status(ledger)}.",
             class_="note",
         ),
     )
+
+
+def _of_a_unit(ledger: Ledger) -> str:
+    """Say how the sensitivity of records is that of units."""
+    terms = ledger.terms
+    return "" if terms.unit_column is None else f"; the noise is for all of a unit, up to {terms.max_rows} at a time"
 
 
 def _grouped(ledger: Ledger) -> list[tuple[Event, int]]:
@@ -236,7 +243,7 @@ def public_schema(schema: Schema) -> Markup:
         if schema.inferred
         else None
     )
-    unit = "one record" if schema.unit is None else f"{schema.unit.column}, up to {schema.unit.max_rows} rows each"
+    unit = f"one {Terms.of(schema).protected}"
     return join(
         paragraph(
             "Bounds and categories below are taken for public knowledge: whoever wrote the schema vouches that they "

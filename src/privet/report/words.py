@@ -68,16 +68,15 @@ class Meaning:
 
 HIDDEN = {
     "add_remove": "whether {unit} is in the data at all",
-    "replace": "what {unit} says, not how many there are: the number of records counts as known",
+    "replace": "what {unit} says, not how many there are: the number of {noun}s counts as known",
     "label": "the label of {unit} only; all other columns count as known",
 }
 
 
 def hidden(ledger: Ledger) -> str:
     """Say what the guarantee hides."""
-    rows = ledger.terms.max_rows
-    unit = "a record" if rows == 1 else f"a person with up to {rows} records"
-    return HIDDEN[ledger.terms.neighbours].format(unit=unit)
+    terms = ledger.terms
+    return HIDDEN[terms.neighbours].format(unit=f"a {terms.protected}", noun=terms.noun)
 
 
 def strength(epsilon: float) -> str:

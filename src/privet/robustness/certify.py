@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 
 from privet.errors import ParameterError
+from privet.fitting import n_units
 from privet.parameters import check_whole
 from privet.robustness.guarantees import Change, Guarantee
 from privet.robustness.table import Certificates
@@ -47,9 +48,10 @@ def certify(
     poisoned : sequence, default=(0.001, 0.005, 0.01)
         Numbers of poisoners (int) or shares of the training set (float).
     change : {"added_or_removed", "modified", "relabelled"}
-        What a poisoner does to a record.
+        What a poisoner does to a record. Where the schema declares a unit, poisoners are counted in units, and whoever
+        writes a row under an id that is in the data already has modified that unit.
     group : int, default=1
-        How many records each poisoner controls.
+        How many records (or units) each poisoner controls.
     score : callable, optional
         ``score(fitted) -> float in [0, 1]`` in the place of the accuracy, for instance one minus the success rate of
         a backdoor on fixed images with a fixed trigger.
@@ -58,7 +60,7 @@ def certify(
     guarantee : Guarantee, optional
         By default the one that the fitted model's ledger proves; a learner without a proof is refused.
     n_retrainings : int, default=1000
-        More retrainings certify against more poisoners: about e^c times 100 are needed for c = records x epsilon.
+        More retrainings certify against more poisoners: about e^c times 100 are needed for c = poisoners x epsilon.
     confidence : float, default=0.95
         With which all certificates hold together, over the noise of the retrainings.
 
@@ -95,10 +97,11 @@ def certify(
     # One training more than asked, so that what cannot be certified is told before hours of work.
     guarantee = Guarantee.of(clone(estimator).fit(X, y)) if guarantee is None else guarantee
     guarantee.steps(change)
+    unit = getattr(getattr(estimator, "schema", None), "unit", None)
     return Certificates.from_scores(
         retraining_scores(estimator, X, y, score, n_retrainings),
         guarantee,
-        len(y),
+        len(y) if guarantee.noun == "record" or unit is None else n_units(X, unit.column),
         poisoned,
         change=change,
         group=group,

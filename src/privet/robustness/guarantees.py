@@ -62,7 +62,8 @@ class Guarantee:
     neighbours : {"add_remove", "replace", "label"}
         What neighbours are.
     unit : str
-        What is added, removed or changed between neighbours: a record, or a person with all records of theirs.
+        What is added, removed or changed between neighbours: a record, or a unit with all rows of it; the first word
+        is one of these two.
     """
 
     epsilon: Fraction
@@ -96,8 +97,29 @@ class Guarantee:
             )
         if not ledger.proven:
             raise ParameterError(f"nothing is certified, since no privacy is proven: {'; '.join(ledger.why)}")
-        unit = "record" if ledger.terms.max_rows == 1 else f"unit of up to {ledger.terms.max_rows} records"
-        return cls(exact(ledger.epsilon, "epsilon"), exact(ledger.delta, "delta"), ledger.terms.neighbours, unit)
+        terms = ledger.terms
+        return cls(exact(ledger.epsilon, "epsilon"), exact(ledger.delta, "delta"), terms.neighbours, terms.protected)
+
+    @property
+    def noun(self) -> str:
+        """What poisoners are counted in: "record" or "unit"."""
+        return self.unit.partition(" ")[0]
+
+    def counting(self, change: Change) -> str:
+        """Say what counts as one poisoner, where that is a unit; empty where it is a record.
+
+        Whoever writes a row under an id that is in the data already changes that unit. Under add/remove that is two
+        steps, even if one row of a unit takes part: the new row may displace another one.
+        """
+        if self.noun == "record":
+            return ""
+        text = f"Poisoners are counted in units, not in rows: one {self.unit}"
+        if self.neighbours != "add_remove":
+            return text
+        two = "A row that is written under an id which is in the data already changes that unit, which is two steps"
+        steps = "the unit is removed, the changed one added"
+        how = "counts as two" if change == "added_or_removed" else "is counted so here"
+        return f"{text}. {two} ({steps}) and {how}"
 
     def steps(self, change: Change) -> int:
         """Return how many neighbours apart a data set is when one unit was changed in this way."""
@@ -118,7 +140,8 @@ class Guarantee:
         n_poisoned : int
             How many poisoners there are.
         change : {"added_or_removed", "modified", "relabelled"}
-            What they do. Under add/remove a modified or relabelled record is one removed and one added: two steps.
+            What they do. Under add/remove a modified or relabelled record is one removed and one added: two steps. So
+            is a unit under whose id a row is written.
         group : int, default=1
             How many units each of them controls.
 

@@ -71,7 +71,7 @@ def compare(tables: Sequence[Certificates], target: str | Path | Axes | None = N
 
 
 def _label(axes: Axes, table: Certificates) -> None:
-    axes.set_xlabel("poisoned records (% of the training set)")
+    axes.set_xlabel(f"poisoned {table.guarantee.noun}s (% of the training set)")
     axes.set_ylabel(f"guaranteed {table.score}")
     axes.set_ylim(0, 1)
     axes.legend(frameon=False)

@@ -73,11 +73,11 @@ class Certificates:
     guarantee : Guarantee
         The privacy that it follows from.
     change : str
-        What a poisoner does to a record.
+        What a poisoner does to a record, or to a unit where the guarantee is for units.
     group : int
-        How many records each poisoner controls.
+        How many records (or units) each poisoner controls.
     n_records, n_retrainings : int
-        Size of the clean training set, and how often it was trained on.
+        Size of the clean training set, in records (or units), and how often it was trained on.
     confidence : float
         Over the noise of the retrainings.
     clean : float
@@ -120,7 +120,7 @@ class Certificates:
         guarantee : Guarantee
             The learner's privacy.
         n_records : int
-            Size of the clean training set.
+            Size of the clean training set: its records, or its units where the guarantee is for units.
         poisoned : sequence
             Numbers of poisoners (int), or shares of the training set (float, rounded down).
         change, group
@@ -131,7 +131,7 @@ class Certificates:
             Names for the reader.
         """
         if not poisoned:
-            raise ParameterError("poisoned is empty: give numbers of records or shares, such as (0.001, 0.01)")
+            raise ParameterError("poisoned is empty: give numbers of poisoners or shares, such as (0.001, 0.01)")
         numbers = [how_many(number, n_records) for number in poisoned]
         close = [guarantee.under(number, change, group=group) for number in numbers]
         level = 1.0 - confidence
@@ -176,6 +176,7 @@ class Certificates:
             "paper's formula",
             "two-sided",
         )
+        nouns = f"{self.guarantee.noun}s"
         lines = [header, *(self._line(row) for row in self.rows)]
         widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
         body = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
@@ -183,7 +184,8 @@ class Certificates:
             [
                 f"Certified {self.score} of {self.subject}",
                 f"privacy: {self.guarantee}; poisoners: {self.change.replace('_', ' ')}, {self.group} each",
-                f"clean: {self.clean:.3f}, the mean of {self.n_retrainings} retrainings on {self.n_records} records",
+                f"clean: {self.clean:.3f}, the mean of {self.n_retrainings} retrainings on {self.n_records} {nouns}",
+                *([f"{counting}."] if (counting := self.guarantee.counting(self.change)) else []),
                 "",
                 *body,
                 "",
@@ -216,6 +218,7 @@ class Certificates:
             "delta": float(self.guarantee.delta),
             "neighbours": self.guarantee.neighbours,
             "unit": self.guarantee.unit,
+            **({"counting": counting} if (counting := self.guarantee.counting(self.change)) else {}),
             "change": self.change,
             "group": self.group,
             "n_records": self.n_records,
@@ -240,7 +243,7 @@ class Certificates:
 
 
 def how_many(poisoned: int | float, n_records: int) -> int:
-    """Turn a share of the training set (a float below 1) into a number of records, rounded down; keep a number."""
+    """Turn a share of the training set (a float below 1) into a number of poisoners, rounded down; keep a number."""
     if isinstance(poisoned, float | np.floating):
         if not 0 <= poisoned < 1:
             raise ParameterError(f"a share must be at least 0 and below 1, got {poisoned}: give a number as an int")
