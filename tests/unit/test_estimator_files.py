@@ -61,7 +61,7 @@ def test_a_certificate_says_what_is_guaranteed_to_whom_and_on_what_it_rests(tmp_
     model = RandomDecisionForestClassifier(epsilon=0.5, schema=schema, n_trees=2, max_depth=2)
     model.fit(pandas.DataFrame(frame), [0, 1] * 20).save(tmp_path / "model.json")
     assert json.loads((tmp_path / "model.json").read_text())["certificate"] == {
-        "guarantee": "epsilon = 0.5 for replacing one unit with up to 3 records",
+        "guarantee": "epsilon = 0.5 for replacing one unit with up to 3 records, for what reached this estimator",
         "proven": True,
         "why_not": [],
         "epsilon": 0.5,
