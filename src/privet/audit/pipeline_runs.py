@@ -6,7 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from zlib import crc32
 
 import joblib
@@ -25,6 +25,8 @@ MOST_DEPTH = 12  # of what was learned, where objects hold objects
 
 Row = tuple[str, ...]  # a record as text, its label last
 Data = tuple[Any, Any]
+Record = tuple[tuple[Any, ...], Any]
+Change = Literal["values replaced", "record replaced", "label replaced", "record added"]
 
 
 @dataclass(frozen=True)
@@ -213,36 +215,41 @@ def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
         yield from vars(thing).items()
 
 
-def neighbours(schema: Schema) -> Iterator[tuple[str, Data, Data]]:
+def neighbours(schema: Schema) -> Iterator[tuple[Change, Data, Data]]:
     """Yield pairs of neighbouring frames, made up from the schema: what changes, and the two data sets.
 
-    Records lie well inside of the bounds; the one that changes is at their ends, the last, and not a plain one.
+    Records lie well inside of the bounds; the one that changes is the last, and lies at their ends.
     """
     features, target = list(schema.features.values()), schema.target
     labels = target.categories if isinstance(target, Categorical) else (target.low, target.high)
     usual = labels[:-1] if len(labels) > 2 else labels  # the last class is new to the data
-    n = RECORDS_PER_CLASS * len(usual)
-    base = [
-        (tuple(_inside(domain, i, j) for j, domain in enumerate(features)), _label(target, usual, i, n))
-        for i in range(n)
-    ]
-    plain = (tuple(_inside(domain, n, j) for j, domain in enumerate(features)), labels[0])
+    # Generators of random indices draw by masks of bits: from a power of two to one more, nearly all draws change.
+    n = 1 << (RECORDS_PER_CLASS * len(usual) - 1).bit_length()
+    *base, plain = (_record(features, target, usual, i, n) for i in range(n + 1))
     extreme = tuple(_end(domain) for domain in features)
+    other = next(label for label in labels if label != plain[1])
+    changes: list[tuple[Change, Record]] = []
     if schema.neighbours == "label":
-        pairs = [("a label", plain, (plain[0], labels[1]))]
+        changes.append(("label replaced", (plain[0], other)))
     else:
-        pairs = [("values", plain, (extreme, labels[0])), ("a record", plain, (extreme, labels[1]))]
+        changes += [("values replaced", (extreme, plain[1])), ("record replaced", (extreme, other))]
         if any(domain.missing for domain in features):
-            pairs.append(
-                ("values", plain, (tuple(_missing(d, x) for d, x in zip(features, plain[0], strict=True)), labels[0]))
-            )
+            missing = tuple(_missing(domain, value) for domain, value in zip(features, plain[0], strict=True))
+            changes.append(("values replaced", (missing, plain[1])))
         if len(labels) > 2:
-            pairs.append(("a record", plain, (extreme, labels[-1])))
-    for what, first, second in pairs:
-        yield f"{what} replaced", _frames(schema, [*base, first]), _frames(schema, [*base, second])
+            changes.append(("record replaced", (extreme, labels[-1])))
+    for change, record in changes:
+        yield change, _frames(schema, [*base, plain]), _frames(schema, [*base, record])
     if schema.neighbours == "add_remove":
-        for _, _, added in pairs[:2]:
-            yield "a record added", _frames(schema, base), _frames(schema, [*base, added])
+        for _, record in changes[:2]:
+            yield "record added", _frames(schema, base), _frames(schema, [*base, record])
+
+
+def _record(features: Sequence[Domain], target: Domain, usual: Sequence[Any], row: int, n: int) -> Record:
+    values = tuple(_inside(domain, row, place) for place, domain in enumerate(features))
+    if isinstance(target, Categorical):
+        return values, usual[row % len(usual)]
+    return values, target.low + (0.25 + 0.5 * row / n) * (target.high - target.low)
 
 
 def _inside(domain: Domain, row: int, feature: int) -> Any:
@@ -264,13 +271,7 @@ def _missing(domain: Domain, value: Any) -> Any:
     return np.nan if isinstance(domain, Numeric) else None
 
 
-def _label(target: Domain, usual: Sequence[Any], row: int, n: int) -> Any:
-    if isinstance(target, Categorical):
-        return usual[row % len(usual)]
-    return target.low + (0.25 + 0.5 * row / n) * (target.high - target.low)
-
-
-def _frames(schema: Schema, records: Sequence[tuple[tuple[Any, ...], Any]]) -> Data:
+def _frames(schema: Schema, records: Sequence[Record]) -> Data:
     """Records as a frame and labels; the types come from the schema alone."""
     try:
         import pandas as pd

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from privet.audit.pipeline_runs import Given, Run, neighbours, private_estimators, run
+from privet.audit.pipeline_runs import Change, Given, Run, neighbours, private_estimators, run
 from privet.errors import AuditError
 from privet.schema import Schema
 
@@ -29,6 +29,12 @@ REMEDIES: dict[Kind, str] = {
     "fails": "use steps that take every value that the schema allows",
     "labels": "list the classes in the schema as they reach the estimator, usually 0, 1, ... in sorted order",
     "many fits": "put all of it under privet.budget(epsilon=...), which adds the fits up",
+}
+CHANGED: dict[Change, str] = {
+    "values replaced": "one record was replaced",
+    "record replaced": "one record was replaced",
+    "label replaced": "one label changed",
+    "record added": "one record was added",
 }
 _HARMLESS = ("labels", "many fits")  # each ledger stays true
 
@@ -145,7 +151,7 @@ def audit_pipeline(estimator: Any, *, schema: Schema | None = None) -> PipelineR
     >>> schema = Schema({"age": Numeric(0, 1), "height": Numeric(0, 1)}, classes=[0, 1])
     >>> report = audit_pipeline(make_pipeline(MinMaxScaler(), PrivaTreeClassifier(schema=schema)))
     >>> report.refuted, report.findings[0].step, report.findings[0].what
-    (True, 'minmaxscaler (MinMaxScaler)', '24 of 24 other records changed when one record was replaced')
+    (True, 'minmaxscaler (MinMaxScaler)', '32 of 32 other records changed when one record was replaced')
     >>> audit_pipeline(PrivaTreeClassifier(schema=schema)).refuted
     False
     """
@@ -162,9 +168,11 @@ def audit_pipeline(estimator: Any, *, schema: Schema | None = None) -> PipelineR
                 f"{name} cannot be fitted on records of the schema: {before}. Where other columns enter it than reach "
                 "the private estimator, pass schema=..."
             )
+        if before.given != again.given:
+            raise AuditError(f"{name} varies with the same records; set every random_state in it, also that of cv=...")
         fits = max(fits, len(before.given))
         if isinstance(after, Exception):
-            what = f"it could not be fitted any more when {change} ({type(after).__name__})"
+            what = f"it could not be fitted any more when {CHANGED[change]} ({type(after).__name__})"
             findings.append(PipelineFinding("fails", name, what))
         else:
             findings += _Comparison(name, change, before, again, after).findings()
@@ -180,7 +188,7 @@ class _Comparison:
     """Two runs on neighbouring data sets, and one more on the first: what varies by itself is not held against them."""
 
     name: str
-    change: str
+    change: Change
     before: Run
     again: Run
     after: Run
@@ -196,7 +204,7 @@ class _Comparison:
         """What private estimators were given."""
         first, second = self.before.given, self.after.given
         if len(first) != len(second):
-            what = f"{len(first)} private fits became {len(second)} when {self._changed}"
+            what = f"{len(first)} private fits became {len(second)} when {CHANGED[self.change]}"
             return [PipelineFinding("resampled", self.name, what)]
         found = []
         if any(given.strange_labels for given in second):
@@ -223,26 +231,20 @@ class _Comparison:
     def _judged(self, a: Given, b: Given) -> tuple[Kind | None, int, str]:
         """Say what kind of difference there is between what one fit was given, and how large it is."""
         if a.columns != b.columns:
-            return "before", 10**9, f"other columns reached the private estimator when {self._changed}"
+            return "before", 10**9, f"other columns reached the private estimator when {CHANGED[self.change]}"
         lost, gained = a.rows - b.rows, b.rows - a.rows
-        allowed = 0 if self.change.endswith("added") else 1
+        allowed = 0 if self.change == "record added" else 1
         if lost.total() <= allowed and gained.total() <= 1:
             return None, 0, ""
         if len(lost) <= allowed and len(gained) <= 1:
             copies = max(lost.total(), gained.total())
             return "copies", copies, f"{copies} copies of one record reached one private fit"
         others = max(lost.total() - allowed, gained.total() - 1)
-        what = f"{others} of {a.rows.total() - allowed} other records changed when {self._changed}"
+        what = f"{others} of {a.rows.total() - allowed} other records changed when {CHANGED[self.change]}"
         # Where values alone change, nothing that deals records out has a reason to do it differently.
-        if self._in_front() or self.change.startswith("values"):
+        if self._in_front() or self.change == "values replaced":
             return "before", others, what
         return "resampled", others, what.replace("changed when", "came or went when")
-
-    @property
-    def _changed(self) -> str:
-        return {"values": "one record was replaced", "a label": "one label changed"}.get(
-            self.change.rpartition(" ")[0], f"one record was {self.change.rpartition(' ')[2]}"
-        )
 
     def _in_front(self) -> list[str]:
         """Which steps transform records by what they have learned from others."""
