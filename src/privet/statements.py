@@ -106,27 +106,25 @@ def fixed_down(x: Fraction | float, places: int = 3) -> str:
 
 
 def percent_up(share: float) -> str:
-    """Return a share as a percentage, rounded up; never as an absolute that it is not.
+    """Return an upper bound on a probability as a percentage, rounded up; at most 100%.
 
     Examples
     --------
-    >>> percent_up(0.7310586), percent_up(0.99999), percent_up(1e-7)
-    ('73.2%', 'over 99.9%', 'under 0.01%')
+    >>> percent_up(0.7310586), percent_up(0.9999), percent_up(2e-5)
+    ('73.2%', '100%', '0.002%')
     """
-    return _percent(share, up=True)
+    return f"{stated_up(100 * min(1.0, share), 3)}%"
 
 
 def percent_down(share: float) -> str:
-    """Return a share as a percentage, rounded down; never as an absolute that it is not."""
-    return _percent(share, up=False)
+    """Return a lower bound on a probability as a percentage, rounded down; below 0.01% it says nothing any more.
 
-
-def _percent(share: float, *, up: bool) -> str:
-    if share > 0.999:
-        return "over 99.9%"
-    if share < 0.00005:
-        return "under 0.01%"
-    return f"{_stated(100 * share, 3, up=up)}%"
+    Examples
+    --------
+    >>> percent_down(0.2689414), percent_down(1e-9)
+    ('26.8%', '0%')
+    """
+    return f"{stated_down(100 * share if share >= 1e-4 else 0.0, 3)}%"
 
 
 @dataclass(frozen=True)

@@ -182,6 +182,13 @@ def test_the_pipeline_itself_is_not_changed_and_nothing_is_spent():
     assert pipeline[-1].random_state is None
 
 
+def test_estimators_in_the_grid_of_a_search_are_stood_in_for():
+    search = GridSearchCV(make_pipeline(MinMaxScaler(), tree()), {"privatreeclassifier": [tree(), tree()]}, cv=2)
+    with privet.budget(epsilon=0.1) as budget:
+        assert audit_pipeline(search).fits == 5
+        assert budget.spent == 0
+
+
 UNITS = {"unit": Unit("row_id", 1), "neighbours": "replace"}
 
 

@@ -67,29 +67,30 @@ class Run:
     transformers: set[str]
 
 
-def private_estimators(estimator: Any) -> dict[str, PrivateEstimator]:
-    """Return the private estimators inside, by the parameter that holds each; the whole itself has the name ""."""
-    if isinstance(estimator, PrivateEstimator):
-        return {"": estimator}
+def private_estimators(estimator: Any) -> list[PrivateEstimator]:
+    """Return the private estimators inside, wherever a parameter holds one."""
     if not isinstance(estimator, BaseEstimator):
         raise AuditError(f"expected a scikit-learn estimator, got {type(estimator).__name__}; pass the whole pipeline")
-    inside = estimator.get_params(deep=True).items()
-    found = {name: value for name, value in inside if isinstance(value, PrivateEstimator)}
+    found = list(_inside_of(estimator))
     if not found:
         raise AuditError(f"there is no privet estimator in {type(estimator).__name__}, so there is no claim to look at")
     return found
 
 
+def _inside_of(thing: Any) -> Iterator[PrivateEstimator]:
+    if isinstance(thing, PrivateEstimator):
+        yield thing
+    elif isinstance(thing, BaseEstimator):
+        yield from _inside_of(thing.get_params(deep=False))
+    elif isinstance(thing, dict | list | tuple):
+        for part in thing.values() if isinstance(thing, dict) else thing:
+            yield from _inside_of(part)
+
+
 def run(estimator: Any, data: Data) -> Run | Exception:
     """Fit a copy of the whole with a stand-in for each private estimator; return what went wrong where that fails."""
     given: list[Given] = []
-    private = private_estimators(estimator)
-    if "" in private:
-        whole = _stand_in(estimator, given)
-    else:
-        whole = clone(estimator)
-        whole.set_params(**{name: _stand_in(inner, given) for name, inner in private.items()})
-        whole.set_params(**_fixed_seeds(whole))
+    whole = _prepared(estimator, given)
     # In one process: what workers are given would not be seen here.
     with warnings.catch_warnings(), joblib.parallel_config(backend="sequential"):
         warnings.simplefilter("ignore")
@@ -101,10 +102,24 @@ def run(estimator: Any, data: Data) -> Run | Exception:
     return Run(given, dict(finder.learned(whole, type(whole).__name__, "")), finder.transformers)
 
 
-def _fixed_seeds(whole: Any) -> dict[str, int]:
-    """Hold public randomness fixed, so that what differs between two runs comes from the records."""
-    parameters = whole.get_params(deep=True)
-    return {name: 0 for name, value in parameters.items() if name.split("__")[-1] == "random_state" and value is None}
+def _prepared(thing: Any, given: list[Given]) -> Any:
+    """Return a copy with stand-ins for private estimators, and with public randomness held fixed.
+
+    So what differs between two runs comes from the records.
+    """
+    if isinstance(thing, PrivateEstimator):
+        return _stand_in(thing, given)
+    if isinstance(thing, BaseEstimator):
+        twin = clone(thing)
+        parameters = {name: _prepared(value, given) for name, value in twin.get_params(deep=False).items()}
+        if "random_state" in parameters and parameters["random_state"] is None:
+            parameters["random_state"] = 0
+        return twin.set_params(**parameters)
+    if isinstance(thing, dict):
+        return {name: _prepared(part, given) for name, part in thing.items()}
+    if type(thing) in (list, tuple):
+        return type(thing)(_prepared(part, given) for part in thing)
+    return thing
 
 
 def _stand_in(private: PrivateEstimator, given: list[Given]) -> Any:

@@ -155,7 +155,8 @@ def audit_pipeline(estimator: Any, *, schema: Schema | None = None) -> PipelineR
     >>> audit_pipeline(PrivaTreeClassifier(schema=schema)).refuted
     False
     """
-    entering = schema or next(iter(private_estimators(estimator).values())).schema
+    private = private_estimators(estimator)
+    entering = schema or private[0].schema
     if not isinstance(entering, Schema):
         raise AuditError("the private estimator has no schema, so its ledger claims nothing; give it one")
     name = type(estimator).__name__

@@ -149,7 +149,7 @@ def guarantee(ledger: Ledger, n_rows: int | None = None) -> Markup:
         paragraph(
             f"Hidden is {hidden(ledger)}. Whoever sees the model, its file and this page, with any computing power and "
             f"any other knowledge, can change their odds about that {odds_in_words(meaning.epsilon)}, "
-            "up or down."
+            f"up or down{', but for the failure that delta allows' if ledger.delta else ''}."
         ),
         table("What an attacker believes before and after", ["before", "after, at the most"], rows),
         _contents(ledger, meaning),
@@ -171,7 +171,7 @@ def _contents(ledger: Ledger, meaning: Meaning) -> Markup | None:
         return None
     # Group privacy: two steps of (epsilon, delta) are worth 2 epsilon and (1 + e^epsilon) delta.
     failure = min(1.0, (1 + meaning.odds_factor) * meaning.delta)
-    fails = f", but for a probability of up to {percent_up(failure)}" if meaning.delta else ""
+    fails = f", but for a probability of up to {stated_up(failure, 3)}" if meaning.delta else ""
     return paragraph(
         "This is about being in the data. What somebody's records say, given that they are in it, is two such steps "
         "away (one version removed, another added): odds about that can change "
