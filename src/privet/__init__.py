@@ -35,6 +35,7 @@ _HOME = {
     "Unit": "privet.schema",
     "load": "privet.model_files",
     "budget": "privet.budgets",
+    "SchemaScaler": "privet.scaling",
 }
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         RandomDecisionForestClassifier as RandomDecisionForestClassifier,
     )
     from privet.model_files import load as load
+    from privet.scaling import SchemaScaler as SchemaScaler
     from privet.schema import Schema as Schema
     from privet.schema import Unit as Unit
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
@@ -19,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from privet import budgets
 from privet.domains import Categorical, Numeric
 from privet.encoding import ClassTarget, Encoding, RangeTarget
-from privet.errors import NonPrivateWarning, ParameterError, PrivacyLeakWarning, SchemaError
+from privet.errors import LargeDeltaWarning, NonPrivateWarning, ParameterError, PrivacyLeakWarning, SchemaError
 from privet.events import Plan
 from privet.fitting import encode_table, threads
 from privet.learning import Hints, Learner, NumberModel
@@ -27,9 +28,11 @@ from privet.ledger import Ledger
 from privet.randomness import public_rng
 from privet.release import doubts_about_noise, open_release
 from privet.schema import Schema
+from privet.statements import RECORDS_PER_DELTA, delta_in_words, delta_is_large, stated_down
 from privet.terms import Allowance, Terms
 
 NO_SCHEMA = "no schema was given: bounds, categories and classes were read off the data"
+_told_of_delta: set[tuple[Fraction, int | None]] = set()  # what fits in this process have warned of
 MOST_ROWS = 10**15  # that a hint may speak of; beyond, squares leave the range of a double
 
 
@@ -77,7 +80,9 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         if schema is None:
             raise ParameterError("plan() needs to know what is public: pass schema=Schema(...)")
         hint = self.n_rows_hint if n_rows_hint is None else n_rows_hint
-        return self._plan(schema, hint)[2]
+        planned = self._plan(schema, hint)[2]
+        _warn_of_large_delta(planned.allowance, hint)
+        return planned
 
     def fit(self, X: Any, y: Any = None, **unsupported: Any) -> Self:
         """Learn from private records, spending the budget.
@@ -96,6 +101,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
             )
         schema, X, y = self._read(X, y)
         learner, plan, planned = self._plan(schema, self.n_rows_hint)
+        _warn_of_large_delta(planned.allowance, self.n_rows_hint, again=False)
         rng = public_rng(self.random_state)
         table = encode_table(schema, schema.encoding(learner.bins), X, y, threads(self.n_jobs))
         carried = budgets.in_force(self._carried_budgets)
@@ -259,6 +265,29 @@ def _hints(n_rows: object) -> Hints:
             f"got {n_rows!r:.40}: or leave it at None"
         )
     return Hints(int(n_rows))
+
+
+def _warn_of_large_delta(allowance: Allowance | None, n_rows: int | None, *, again: bool = True) -> None:
+    """Warn of a delta that is not far below one in the number of records; a function of public facts alone.
+
+    Not `again`: once in a process. Python's own filter forgets what it has shown whenever a context manager touches it,
+    as scikit-learn does for every fit of a search.
+    """
+    if allowance is None or not delta_is_large(allowance.delta, n_rows):
+        return
+    if not again and (allowance.delta, n_rows) in _told_of_delta:
+        return
+    if n_rows is None:
+        remedy = "Take one far below one in the number of records, and give that as n_rows_hint if it is public"
+    else:
+        most = stated_down(Fraction(1, RECORDS_PER_DELTA * n_rows), 1)
+        remedy = f"With {n_rows:,} records (n_rows_hint) take at most {most}, better far less"
+    warnings.warn(
+        f"delta is large: {delta_in_words(allowance.delta)}, and then a whole record may be disclosed. {remedy}",
+        LargeDeltaWarning,
+        stacklevel=3,  # the caller of plan() or fit()
+    )
+    _told_of_delta.add((allowance.delta, n_rows))
 
 
 def _is_frame(X: Any) -> bool:

@@ -18,9 +18,10 @@ from pathlib import Path
 from threading import Lock
 
 from privet.errors import BudgetError
-from privet.events import readable
+from privet.events import readable, readable_down
 from privet.ledger import Ledger
 from privet.parameters import exact
+from privet.statements import stated_down, stated_up
 
 # Processes that are started inside a `with privet.budget(...)` block inherit this variable, and so the budget.
 VARIABLE = "PRIVET_BUDGET"
@@ -56,7 +57,7 @@ class Budget:
     @property
     def remaining(self) -> float:
         """Epsilon that is left."""
-        return float(self._epsilon - self._totals()[0])
+        return readable_down(self._epsilon - self._totals()[0])
 
     def _totals(self) -> tuple[Fraction, Fraction]:
         return self._final if self._final is not None else _totals(self._path)
@@ -65,7 +66,8 @@ class Budget:
         self._final = self._totals()
 
     def __repr__(self) -> str:
-        return f"Budget(epsilon={readable(self._epsilon):g}, spent={self.spent:g}, remaining={self.remaining:g})"
+        spent, limit = self._totals()[0], self._epsilon
+        return f"Budget(epsilon={stated_down(limit)}, spent={stated_up(spent)}, remaining={stated_down(limit - spent)})"
 
 
 @contextmanager
@@ -167,9 +169,9 @@ def _refuse_overspending(store: sqlite3.Connection, epsilon: Fraction, delta: Fr
     spent, spent_delta = _sums(store)
     if spent + epsilon > limit or spent_delta + delta > limit_delta:
         raise BudgetError(
-            f"{what} costs epsilon {readable(epsilon):g}, delta {readable(delta):g}, but of the budget's "
-            f"{readable(limit):g} and {readable(limit_delta):g} only {float(limit - spent):g} and "
-            f"{float(limit_delta - spent_delta):g} remain; nothing was drawn. Raise the budget or lower epsilon"
+            f"{what} costs epsilon {stated_up(epsilon)}, delta {stated_up(delta)}, but of the budget's "
+            f"{stated_down(limit)} and {stated_down(limit_delta)} only {stated_down(limit - spent)} and "
+            f"{stated_down(limit_delta - spent_delta)} remain; nothing was drawn. Raise the budget or lower epsilon"
         )
 
 

@@ -33,5 +33,9 @@ class UnsoundWarning(UserWarning):
     """The algorithm is printed with a proof that does not hold; for comparison only."""
 
 
+class LargeDeltaWarning(UserWarning):
+    """The delta that was asked for is not far below one in the number of records."""
+
+
 class NonPrivateWarning(UserWarning):
     """The model was asked for without privacy (epsilon=None)."""

@@ -291,3 +291,8 @@ def readable(x: Fraction | None) -> float:
         return math.inf
     value = float(x)
     return value if Fraction(repr(value)) >= x else math.nextafter(value, math.inf)
+
+
+def readable_down(x: Fraction) -> float:
+    """Return the float whose printed form is at most `x`, so that what remains is never overstated."""
+    return 0.0 - readable(-x)

@@ -9,6 +9,7 @@ from fractions import Fraction
 from privet import laws
 from privet.errors import BudgetError, PrivetError
 from privet.events import Composition, Cost, Event, Filter, Mixture, Parallel, Sequential, exceeds, readable
+from privet.statements import stated_down, stated_up
 from privet.terms import Allowance, Terms
 
 NO_PRIVACY_ASKED = "epsilon=None: no privacy was asked for"
@@ -179,7 +180,7 @@ class Ledger:
         if spent is None or spent > allowed:
             measure = "epsilon" if allowance.rho is None else "rho"
             raise BudgetError(
-                f"{name} would bring {measure} to {readable(spent)}, but only {readable(allowed)} is allowed; "
+                f"{name} would bring {measure} to {stated_up(spent)}, but only {stated_down(allowed)} is allowed; "
                 f"nothing was drawn. Ask for a larger epsilon or a smaller share"
             )
 
@@ -220,7 +221,8 @@ class Ledger:
 
     def __repr__(self) -> str:
         state = "proven" if self.proven else "no guarantee"
-        return f"Ledger(epsilon={self.epsilon:g}, delta={self.delta:g}, {state}, {len(self.events)} events)"
+        guarantee = f"epsilon={stated_up(self.epsilon)}, delta={stated_up(self.delta)}"
+        return f"Ledger({guarantee}, {state}, {len(self.events)} events)"
 
 
 _Kind = Callable[[tuple[Composition, ...]], Composition]

@@ -7,11 +7,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from privet.errors import ModelFileError
-from privet.events import Composition, Cost, Event, Filter, Mechanism, Mixture, Parallel, Sequential, readable
+from privet.events import Composition, Cost, Event, Filter, Mechanism, Mixture, Parallel, Sequential
+from privet.statements import Grade, delta_in_words, stated_down, stated_up
 from privet.terms import Allowance, Terms
 
 if TYPE_CHECKING:
     from privet.ledger import Ledger
+
+# A guarantee is about what an estimator is given. What others did to the records before is not in its ledger.
+SCOPE = "for what reached this estimator"
 
 CHANGES = {
     "add_remove": "adding or removing {unit}",
@@ -25,8 +29,22 @@ def guarantee_in_words(ledger: Ledger) -> str:
     if not ledger.proven:
         return "no guarantee: " + "; ".join(ledger.why)
     change = CHANGES[ledger.terms.neighbours].format(unit=f"one {ledger.terms.protected}")
-    measure = f"epsilon = {ledger.epsilon:g}" + (f", delta = {ledger.delta:g}" if ledger.delta else "")
-    return f"{measure} for {change}"
+    delta = f", delta = {stated_up(ledger.delta)}" if ledger.delta else ""
+    return f"epsilon = {stated_up(ledger.epsilon)}{delta} for {change}, {SCOPE}"
+
+
+def strength_in_words(ledger: Ledger) -> list[str]:
+    """Say how strong the guarantee is, and what its delta means; nothing where there is none."""
+    if not ledger.proven:
+        return []
+    strength = f"strength: {Grade.of(ledger.epsilon, ledger.delta)}"
+    return [strength, f"delta: {delta_in_words(ledger.delta)}"] if ledger.delta else [strength]
+
+
+def guarantee_as_data(ledger: Ledger) -> dict[str, object]:
+    """Return the guarantee in numbers and its strength, for programs."""
+    strength = Grade.of(ledger.epsilon, ledger.delta).strength
+    return {"epsilon": ledger.epsilon, "delta": ledger.delta, "strength": strength}
 
 
 def ledger_table(ledger: Ledger) -> str:
@@ -37,26 +55,27 @@ def ledger_table(ledger: Ledger) -> str:
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines.insert(1, "  ".join("-" * width for width in widths))
     facts = [f"{name}: {fact}" for name, fact in ledger.facts.items()]
-    return "\n".join([*lines, "", "total: " + guarantee_in_words(ledger), *facts])
+    return "\n".join([*lines, "", "total: " + guarantee_in_words(ledger), *strength_in_words(ledger), *facts])
+
+
+def noise_in_words(event: Event) -> str:
+    """Name the parameter of an event's noise; rounded towards less noise."""
+    if event.mechanism is Mechanism.NOTHING:
+        return "none"
+    if event.mechanism in (Mechanism.PERMUTE_AND_FLIP, Mechanism.EXPONENTIAL):
+        return f"rate {stated_up(event.parameter)}"
+    symbol = "scale" if event.mechanism is Mechanism.LAPLACE else "variance"
+    return f"{symbol} {stated_down(event.parameter)}"
+
+
+def cost_in_words(cost: Fraction | None) -> str:
+    """Return a cost for a table, rounded up; a dash where it has no bound."""
+    return "-" if cost is None else stated_up(cost)
 
 
 def _row(event: Event) -> tuple[str, ...]:
-    symbol = {
-        Mechanism.LAPLACE: "scale",
-        Mechanism.GAUSSIAN: "variance",
-        Mechanism.PERMUTE_AND_FLIP: "rate",
-        Mechanism.EXPONENTIAL: "rate",
-    }.get(event.mechanism)
-    noise = "none" if symbol is None else f"{symbol} {float(event.parameter):.6g}"
-    epsilon, rho = event.cost.epsilon, event.cost.rho
-    return (
-        event.name,
-        str(event.mechanism),
-        noise,
-        "-" if epsilon is None else f"{readable(epsilon):.6g}",
-        "-" if rho is None else f"{readable(rho):.6g}",
-        event.sees,
-    )
+    costs = cost_in_words(event.cost.epsilon), cost_in_words(event.cost.rho)
+    return (event.name, str(event.mechanism), noise_in_words(event), *costs, event.sees)
 
 
 def _filters(part: Composition) -> Iterator[Filter]:
@@ -67,8 +86,8 @@ def _filters(part: Composition) -> Iterator[Filter]:
 
 
 def _filter_row(part: Filter) -> tuple[str, ...]:
-    epsilon, rho = ("-" if cost is None else f"{readable(cost):.6g}" for cost in (part.cap.epsilon, part.cap.rho))
-    return (f"all {part.name} together", "filter", "as they adapt", epsilon, rho, "all records")
+    costs = cost_in_words(part.cap.epsilon), cost_in_words(part.cap.rho)
+    return (f"all {part.name} together", "filter", "as they adapt", *costs, "all records")
 
 
 def ledger_to_dict(ledger: Ledger) -> dict[str, object]:

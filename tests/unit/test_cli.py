@@ -154,3 +154,18 @@ def test_data_that_is_absent_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(privet.reproduce, "entries", lambda: {"needy": entry})
     listed = CliRunner().invoke(app, ["reproduce", *toy, "--data", str(tmp_path)])
     assert "[data absent: gone]" in listed.output
+
+
+def test_a_large_delta_is_remarked_upon_once_and_without_a_place_in_the_code(tmp_path):
+    schema, data = tmp_path / "schema.yaml", tmp_path / "people.csv"
+    schema.write_text(
+        "version: 1\nfeatures:\n  age: {type: numeric, low: 0, high: 100}\n"
+        "target: {type: categorical, categories: [0, 1]}\n"
+    )
+    data.write_text("age,y\n30,0\n60,1\n")
+    settings = ("-e", "1", "--delta", "0.5", "--set", "max_depth=1", "-o", str(tmp_path / "model.json"))
+    result = privet_command("train", str(data), "-s", str(schema), *settings)
+    assert result.returncode == 0
+    assert result.stderr.count("privet: warning: delta is large") == 1
+    assert ".py" not in result.stderr
+    assert "a strong guarantee" not in result.stdout

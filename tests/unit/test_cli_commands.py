@@ -412,3 +412,21 @@ def test_absent_packages_are_named_with_the_extra(monkeypatch):
     monkeypatch.setattr(data, "find_spec", lambda name: None)
     with pytest.raises(ParameterError, match=r"pip install 'privet\[frames\]'"):
         data.import_pandas()
+
+
+@pytest.mark.parametrize(
+    ("options", "strength"),
+    [
+        (("-e", "1"), "strong"),
+        (("-e", "1000"), "none"),
+        (("-e", "1", "--delta", "1e-6"), "strong"),
+        (("-e", "15", "--delta", "1e-6"), "weak"),
+    ],
+)
+def test_a_plan_says_how_strong_it_is_by_epsilon_and_delta(folder, options, strength):
+    code, out, _ = run("plan", "-s", "schema.yaml", *options, "--json")
+    assert code == 0
+    assert json.loads(out)["strength"] == strength
+    _, out, _ = run("plan", "-s", "schema.yaml", *options)
+    assert ("strength: a strong guarantee" in out) == (strength == "strong")
+    assert ("the bound may fail with a probability of up to 1e-06" in out) == ("--delta" in options)

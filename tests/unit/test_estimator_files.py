@@ -62,7 +62,7 @@ def test_a_certificate_says_what_is_guaranteed_to_whom_and_on_what_it_rests(tmp_
     model.fit(pandas.DataFrame(frame), [0, 1] * 20).save(tmp_path / "model.json")
     assert json.loads((tmp_path / "model.json").read_text())["certificate"] == {
         "guarantee": "epsilon = 0.5 for replacing one unit (the rows that share a value of column 'who', at most 3 of "
-        "which take part)",
+        "which take part), for what reached this estimator",
         "proven": True,
         "why_not": [],
         "epsilon": 0.5,

@@ -128,8 +128,8 @@ def test_a_model_without_a_guarantee_says_so_first_and_why():
 def test_the_guarantee_is_put_in_numbers(model):
     text = "".join(read(render(model)).text)
     assert "a factor of at most 2.72" in text
-    assert "26.9% to 73.1%" in text
-    assert "advantage of at most 46.2%" in text
+    assert "26.8% to 73.2%" in text
+    assert "advantage of at most 46.3%" in text
 
 
 def test_delta_and_other_relations_are_named():

@@ -2,6 +2,7 @@
 
 from privet.audit.canaries import canaries
 from privet.audit.neighbours import NEIGHBOUR_PAIRS, NeighbourPair
+from privet.audit.pipelines import PipelineFinding, PipelineReport, audit_pipeline
 from privet.audit.report import AuditReport, Claim, Finding
 from privet.audit.statistical import Progress, statistical_audit
 from privet.audit.whole import audit
@@ -12,8 +13,11 @@ __all__ = [
     "Claim",
     "Finding",
     "NeighbourPair",
+    "PipelineFinding",
+    "PipelineReport",
     "Progress",
     "audit",
+    "audit_pipeline",
     "canaries",
     "statistical_audit",
 ]

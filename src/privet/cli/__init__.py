@@ -4,6 +4,7 @@ Commands import what they need when they run, so that ``privet --help`` is quick
 """
 
 import sys
+import warnings
 from importlib.metadata import version
 from textwrap import shorten
 from typing import Annotated
@@ -12,7 +13,7 @@ import typer
 
 from privet.cli import audit, evaluate, export, plan, predict, report, reproduce, robustness, schema, train
 from privet.cli.exits import Exit, exit_of
-from privet.errors import PrivetError
+from privet.errors import LargeDeltaWarning, PrivetError
 
 __all__ = ["app", "main"]
 
@@ -64,6 +65,9 @@ def options(
 
 def main() -> None:
     """Run the command line; a mistake of the user ends in one line with the remedy, never in a traceback."""
+    # A remark on standard error, and each only once: planning and fitting see the same parameters.
+    warnings.showwarning = lambda message, *_, **__: typer.echo(f"privet: warning: {message}", err=True)
+    warnings.simplefilter("once", LargeDeltaWarning)
     try:
         app()
     except PrivetError as error:

@@ -25,6 +25,7 @@ def plan(
     """
     from privet.cli.drafts import load_schema
     from privet.cli.learners import learner_names, make_estimator
+    from privet.ledger_text import guarantee_as_data
 
     public = load_schema(schema)
     estimator = make_estimator(
@@ -33,7 +34,7 @@ def plan(
     ledger = estimator.plan()
     name = type(estimator).__name__
     if as_json:
-        print_json({"learner": name, "epsilon": ledger.epsilon, "delta": ledger.delta, "plan": ledger.to_dict()})
+        print_json({"learner": name, **guarantee_as_data(ledger), "plan": ledger.to_dict()})
         return
     say(f"{name}\n")
     say(ledger.table())

@@ -57,6 +57,7 @@ def train(
     from privet.cli.data import read_labelled
     from privet.cli.drafts import load_schema
     from privet.cli.learners import make_estimator
+    from privet.ledger_text import guarantee_as_data
 
     public = load_schema(schema)
     page_path = out.with_suffix(".html")
@@ -83,8 +84,7 @@ def train(
                 "learner": type(estimator).__name__,
                 "model": str(out),
                 "report": str(page_path) if page else None,
-                "epsilon": ledger.epsilon,
-                "delta": ledger.delta,
+                **guarantee_as_data(ledger),
                 "privacy": ledger.to_dict(),
             }
         )

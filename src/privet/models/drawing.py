@@ -14,6 +14,7 @@ import numpy as np
 from privet.encoding import ClassTarget, Column, Encoding
 from privet.errors import ParameterError
 from privet.models.leaves import LeafCounts, Structure
+from privet.statements import percent_up, stated_down
 from privet.structure import CompleteTrees, ExplicitTrees, RandomTrees, Splits
 
 if TYPE_CHECKING:
@@ -198,7 +199,8 @@ def _question(node: Sketch) -> tuple[str, list[str]]:
 def _note_on_labels(leaf_epsilon: float) -> str:
     margin = math.ceil(3 / leaf_epsilon)
     chance = 0.5 * math.exp(-leaf_epsilon * margin)
-    return f"A label is wrong with probability exp(-{leaf_epsilon:g} margin) / 2:\n{chance:.1%} at {margin} records."
+    law = f"exp(-{stated_down(leaf_epsilon)} margin) / 2"
+    return f"A label is wrong with probability {law}:\n{percent_up(chance)} at {margin} records."
 
 
 def _verdict(leaf: Sketch) -> str:

@@ -14,6 +14,7 @@ from privet.report.evaluation import Evaluation, NumberEvaluation
 from privet.report.markup import Markup, bullets, figure, join, paragraph, table, tag
 from privet.robustness.certificates import two_sided
 from privet.robustness.guarantees import CHANGES, Change, Guarantee
+from privet.statements import fixed_down
 
 NOT_A_PROOF = (
     "Not refuted is not a proof: another test might still find something. The proof is the library's; the audit is a "
@@ -82,7 +83,7 @@ def poisoning(ledger: Ledger, target: Domain) -> Markup:
         y_title=f"Least expected {score}",
     )
     shown = planted[:: max(1, len(planted) // 6)]
-    rows = [[str(n), *(f"{least(clean, n):.1%}" for clean in CLEAN)] for n in shown]
+    rows = [[str(n), *(f"{fixed_down(100 * least(clean, n), 1)}%" for clean in CLEAN)] for n in shown]
     return join(
         paragraph(
             "Whoever plants records in the training data changes the law of the trained model no more than any other "
@@ -118,9 +119,9 @@ def audited(report: AuditReport | None, ledger: Ledger) -> Markup:
             tag("pre", "privet audit model.json -o audit.json\nprivet report model.json --audit audit.json --force"),
         )
     rows: list[list[Any]] = [
-        [found.name, found.kind, f"{found.epsilon:.3f}", found.verdict, found.event] for found in report.findings
+        [found.name, found.kind, fixed_down(found.epsilon), found.verdict, found.event] for found in report.findings
     ]
-    badge = tag("span", report.verdict.capitalize(), class_="badge no" if report.refuted else "badge")
+    badge = tag("span", report.verdict.capitalize(), class_="badge no" if report.refuted else "badge fair")
     same = report.claimed.epsilon == ledger.epsilon and report.claimed.relation == ledger.terms.neighbours
     return join(
         paragraph(badge, f" Audit of {report.subject}; claim: {report.claimed}."),
@@ -158,6 +159,10 @@ def verify(content: dict[str, Any]) -> Markup:
 def limits() -> Markup:
     """What is not protected."""
     return bullets(
+        "What happened before: the guarantee is for what reached this estimator. A scaler or a selection of features "
+        "that was fitted on the records, or a bootstrap that copied them, is not covered; privet.audit.audit_pipeline "
+        "looks for such steps.",
+        "What happened after: a threshold or a calibration that was chosen on the records is not covered either.",
         "The schema: bounds, categories and classes count as public. If they were looked up in the data, nothing is "
         "proven.",
         "Facts about groups: what is true of many people can be learned, and used about anybody.",

@@ -15,6 +15,7 @@ from privet.report import evidence_sections, sections
 from privet.report.evaluation import Evaluation
 from privet.report.markup import Markup, join, paragraph, tag
 from privet.report.style import STYLE
+from privet.report.words import badge
 
 
 def render(estimator: Any, *, evaluation: Evaluation | None = None, audit: AuditReport | None = None) -> str:
@@ -35,12 +36,12 @@ def render(estimator: Any, *, evaluation: Evaluation | None = None, audit: Audit
     published with the model. There is no date on it, no duration, and no number of records.
     """
     content = file_content(estimator)
-    ledger, schema = estimator.privacy_, estimator.schema_
+    ledger, schema, n_rows = estimator.privacy_, estimator.schema_, estimator.n_rows_hint
     if evaluation is not None:
         _refuse_unfit(evaluation, content["digest"])
     parts = [
         ("learned", "What was learned", sections.learned(estimator.model_)),
-        ("guarantee", "What is guaranteed", sections.guarantee(ledger)),
+        ("guarantee", "What is guaranteed", sections.guarantee(ledger, n_rows)),
         ("budget", "Where the budget went", sections.budget(ledger)),
         ("schema", "What is public", sections.public_schema(schema)),
         ("accuracy", "How accurate it is", evidence_sections.accuracy(evaluation)),
@@ -50,14 +51,13 @@ def render(estimator: Any, *, evaluation: Evaluation | None = None, audit: Audit
         ("limits", "What is not protected", evidence_sections.limits()),
     ]
     name = content["estimator"]
-    badge = tag("span", "Proven" if ledger.proven else "No guarantee", class_="badge" if ledger.proven else "badge no")
     links = [tag("li", tag("a", title, href=f"#{key}")) for key, title, _ in parts]
     body = join(
         tag("a", "Skip to the report", href="#report", class_="skip"),
         tag(
             "header",
             tag("h1", f"Privacy report: {name}"),
-            paragraph(badge, " ", guarantee_in_words(ledger), class_="lead"),
+            paragraph(badge(ledger, n_rows), " ", guarantee_in_words(ledger), class_="lead"),
             tag("nav", tag("ol", *links), aria_label="Sections"),
         ),
         tag("main", *(_section(*part) for part in parts), id="report"),

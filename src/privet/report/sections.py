@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from privet.encoding import Encoding
 from privet.errors import ParameterError
 from privet.events import Event, readable
 from privet.ledger import Ledger
-from privet.ledger_text import guarantee_in_words
+from privet.ledger_text import cost_in_words, guarantee_in_words, noise_in_words
 from privet.models.additive import Additive
 from privet.models.forest import Forest
 from privet.report import additive_section
@@ -21,8 +22,9 @@ from privet.report.charts import LINES, Line, bars, lines
 from privet.report.insight import code_label, importances, plain, shape
 from privet.report.markup import Markup, bullets, figure, join, paragraph, table, tag
 from privet.report.trees import LIST_DEPTH, PICTURE_DEPTH, read_tree, tree_list, tree_picture
-from privet.report.words import PRIORS, Meaning, hidden, strength
+from privet.report.words import PRIORS, Meaning, badge, hidden
 from privet.schema import Schema
+from privet.statements import Grade, delta_in_words, odds_in_words, percent_down, percent_up, stated_up
 from privet.terms import Terms
 
 SHAPES = 6
@@ -123,38 +125,39 @@ def _tick(encoding: Encoding, feature: int, code: int) -> str:
     return label if len(label) <= 12 else label[:11] + "…"
 
 
-def guarantee(ledger: Ledger) -> Markup:
-    """What an attacker can and cannot learn."""
+def guarantee(ledger: Ledger, n_rows: int | None = None) -> Markup:
+    """What an attacker can and cannot learn; `n_rows` is the public number of records, if there is one."""
     if not ledger.proven:
         return join(
-            paragraph(tag("span", "No guarantee", class_="badge no")),
+            paragraph(badge(ledger)),
             paragraph("Nothing is proven about this model. Treat it like the records themselves. The reasons:"),
             bullets(*ledger.why),
         )
     meaning = Meaning.of(ledger)
     delta = (
-        f" All of this may fail with a probability of up to {ledger.delta:g}, which must be far below one in the "
-        "number of people."
+        f" With delta, {delta_in_words(ledger.delta)}: a whole record may be disclosed then. That must be far below "
+        "one in the number of people."
         if ledger.delta
         else ""
     )
     rows: list[list[Any]] = []
     for prior in PRIORS:
         low, high = meaning.posterior(prior)
-        rows.append([f"{prior:.0%}", f"{_share(low)} to {_share(high)}"])
+        rows.append([f"{prior:.0%}", f"{percent_down(low)} to {percent_up(high)}"])
     return join(
-        paragraph(tag("span", "Proven", class_="badge"), " ", tag("strong", guarantee_in_words(ledger))),
+        paragraph(badge(ledger, n_rows), " ", tag("strong", guarantee_in_words(ledger)), "."),
+        paragraph(f"This is {Grade.of(ledger.epsilon, ledger.delta, n_rows)}.{delta}"),
         paragraph(
             f"Hidden is {hidden(ledger)}. Whoever sees the model, its file and this page, with any computing power and "
-            f"any other knowledge, can change their odds about that by a factor of at most {meaning.odds_factor:.3g}, "
-            f"up or down.{delta} With epsilon = {ledger.epsilon:g} this is {strength(ledger.epsilon)}."
+            f"any other knowledge, can change their odds about that {odds_in_words(meaning.epsilon)}, "
+            f"up or down{', but for the failure that delta allows' if ledger.delta else ''}."
         ),
         table("What an attacker believes before and after", ["before", "after, at the most"], rows),
         _contents(ledger, meaning),
         paragraph(
             "An attacker who must guess between two equally likely cases, and who knows everything else, is right with "
-            f"a probability of at most {_share(meaning.guessing_accuracy)} instead of 50%: a membership advantage of "
-            f"at most {_share(meaning.membership_advantage)} (0% is blind guessing, 100% is certainty)."
+            f"a probability of at most {percent_up(meaning.guessing_accuracy)} instead of 50%: a membership advantage "
+            f"of at most {percent_up(meaning.membership_advantage)} (0% is blind guessing, 100% is certainty)."
         ),
         paragraph(
             "What is not hidden: facts about many people. If the model says that long schooling goes with a high "
@@ -167,18 +170,14 @@ def _contents(ledger: Ledger, meaning: Meaning) -> Markup | None:
     """Say what follows for what records say, where the guarantee is about their presence."""
     if ledger.terms.neighbours != "add_remove":
         return None
-    twice = Meaning(2 * meaning.epsilon, 0.0).odds_factor
+    # Group privacy: two steps of (epsilon, delta) are worth 2 epsilon and (1 + e^epsilon) delta.
+    failure = min(1.0, (1 + meaning.odds_factor) * meaning.delta)
+    fails = f", but for a probability of up to {stated_up(failure, 3)}" if meaning.delta else ""
     return paragraph(
         "This is about being in the data. What somebody's records say, given that they are in it, is two such steps "
-        "away (one version removed, another added): odds about that can change by a factor of at most "
-        f"{twice:.3g}."
+        "away (one version removed, another added): odds about that can change "
+        f"{odds_in_words(2 * meaning.epsilon)}{fails}."
     )
-
-
-def _share(value: float) -> str:
-    """Round a probability to where it still says something; never to an absolute."""
-    text = f"{100 * value:.3g}"
-    return f"{text}%" if 0.00005 < value < 0.9995 else ("under 0.01%" if value < 0.5 else "over 99.9%")
 
 
 def budget(ledger: Ledger) -> Markup:
@@ -187,18 +186,18 @@ def budget(ledger: Ledger) -> Markup:
     pure = ledger.allowance is None or ledger.allowance.rho is None
     measure = "epsilon" if pure else "rho (zero-concentrated privacy)"
 
-    def cost(event: Event) -> float:
-        return readable(event.cost.epsilon if pure else event.cost.rho)
+    def cost(event: Event) -> Fraction | None:
+        return event.cost.epsilon if pure else event.cost.rho
 
-    shown = [(event.name, cost(event), f"{cost(event):.4g}") for event, _ in events]
+    shown = [(event.name, readable(cost(event)), cost_in_words(cost(event))) for event, _ in events]
     finite = [item for item in shown if math.isfinite(item[1])]
     rows = [
         [
             event.name,
             str(event.mechanism),
-            "none" if not event.parameter else f"{float(event.parameter):.6g}",
-            plain(float(event.sensitivity), 9),
-            "no bound" if not math.isfinite(cost(event)) else f"{cost(event):.6g}",
+            noise_in_words(event),
+            stated_up(event.sensitivity, 9),
+            "no bound" if cost(event) is None else cost_in_words(cost(event)),
             event.sees + (f" ({number} times, on disjoint records)" if number > 1 else ""),
         ]
         for event, number in events

@@ -20,6 +20,7 @@ a { color: var(--one); }
 nav ol { columns: 2; padding-left: 1.4rem; }
 .badge { display: inline-block; border: 2px solid var(--three); color: var(--three); border-radius: .4rem;
   padding: .1rem .6rem; font-weight: 600; }
+.badge.fair { border-color: var(--one); color: var(--one); }
 .badge.no { border-color: var(--two); color: var(--two); }
 .lead { font-size: 1.1rem; }
 .note, figcaption, caption, .muted { color: var(--muted); }

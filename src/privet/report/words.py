@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from math import exp, expm1, inf
 
 from privet.ledger import Ledger
+from privet.report.markup import Markup, tag
+from privet.statements import Grade, Strength
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 
@@ -79,10 +81,19 @@ def hidden(ledger: Ledger) -> str:
     return HIDDEN[terms.neighbours].format(unit=f"a {terms.protected}", noun=terms.noun)
 
 
-def strength(epsilon: float) -> str:
-    """Put an epsilon on the scale that practitioners use; a rule of thumb, not a law."""
-    if epsilon <= 1:
-        return "a strong guarantee by common practice (up to 1)"
-    if epsilon <= 10:
-        return "a moderate guarantee by common practice (above 1, up to 10): it still bounds every attack, but loosely"
-    return "a weak guarantee by common practice (above 10): treat the model as if it told facts about people"
+# What the badge says, and its look: green stands for a strong guarantee and for nothing else.
+BADGES: dict[Strength, tuple[str, str]] = {
+    "strong": ("Proven, strong", "badge"),
+    "moderate": ("Proven, moderate", "badge fair"),
+    "weak": ("Proven, but weak", "badge no"),
+    "hardly any": ("Proven, but hardly any protection", "badge no"),
+    "none": ("Proven, but no protection", "badge no"),
+}
+
+
+def badge(ledger: Ledger, n_rows: int | None = None) -> Markup:
+    """Return the badge of a guarantee: whether it is proven, and what it is worth by epsilon and delta."""
+    text, look = "No guarantee", "badge no"
+    if ledger.proven:
+        text, look = BADGES[Grade.of(ledger.epsilon, ledger.delta, n_rows).strength]
+    return tag("span", text, class_=look)

@@ -13,8 +13,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from privet.errors import ParameterError
+from privet.events import readable
 from privet.ledger import Ledger
 from privet.parameters import check_choice, check_whole, exact
+from privet.statements import stated_up
 
 if TYPE_CHECKING:
     from typing import Self
@@ -153,7 +155,7 @@ class Guarantee:
         steps = (
             check_whole("n_poisoned", n_poisoned, 0, 2**53) * check_whole("group", group, 1, 2**53) * self.steps(change)
         )
-        log_ratio = float(steps * self.epsilon)
+        log_ratio = readable(steps * self.epsilon)
         if self.delta == 0 or steps == 0:
             return Closeness(log_ratio)
         if log_ratio > 700:
@@ -163,5 +165,5 @@ class Guarantee:
         return Closeness(log_ratio, min(1.0, float(self.delta) * factor))
 
     def __str__(self) -> str:
-        delta = f", delta = {float(self.delta):g}" if self.delta else ""
-        return f"epsilon = {float(self.epsilon):g}{delta} for one {self.unit} ({self.neighbours})"
+        delta = f", delta = {stated_up(self.delta)}" if self.delta else ""
+        return f"epsilon = {stated_up(self.epsilon)}{delta} for one {self.unit} ({self.neighbours})"

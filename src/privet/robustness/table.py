@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privet.errors import ParameterError
+from privet.events import readable
 from privet.robustness.certificates import (
     TailCertificate,
     infimum_from_sample,
@@ -19,6 +20,7 @@ from privet.robustness.certificates import (
     two_sided,
 )
 from privet.robustness.guarantees import Change, Guarantee
+from privet.statements import fixed_down, stated_up
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -200,11 +202,11 @@ class Certificates:
         return (
             str(row.n_poisoned),
             f"{row.n_poisoned / self.n_records:.2%}",
-            f"{row.log_ratio:.3g}",
-            f"{row.guaranteed:.3f}",
-            f"{row.tail.threshold:.3f}",
-            f"{row.tail.probability:.1%}",
-            "" if row.infimum is None else f"{row.infimum:.3f}",
+            stated_up(row.log_ratio, 3),
+            fixed_down(row.guaranteed),
+            fixed_down(row.tail.threshold),
+            f"{fixed_down(100 * row.tail.probability, 1)}%",
+            "" if row.infimum is None else fixed_down(row.infimum),
             f"{row.paper:.3f}",
             f"{row.two_sided:.3f}",
         )
@@ -214,8 +216,8 @@ class Certificates:
         return {
             "subject": self.subject,
             "score": self.score,
-            "epsilon": float(self.guarantee.epsilon),
-            "delta": float(self.guarantee.delta),
+            "epsilon": readable(self.guarantee.epsilon),
+            "delta": readable(self.guarantee.delta),
             "neighbours": self.guarantee.neighbours,
             "unit": self.guarantee.unit,
             **({"counting": counting} if (counting := self.guarantee.counting(self.change)) else {}),
