@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from privet.base import PrivateEstimator
 
 FORMAT = "privet-estimator"
-VERSION = 1
+VERSION = 2
+SAME_WORDS = 2  # before this version guarantees were put in other words: such a sentence is read over, not kept
 MAX_BYTES = 64 << 20
 
 # Bounds on what a file may make the reader allocate, whatever its size says.
@@ -143,12 +144,12 @@ def _estimator(content: Mapping[str, Any]) -> Any:
         raise ModelFileError("the model's encoding does not follow from its schema; save the model again")
     if isinstance(schema.target, Numeric) and not isinstance(estimator.model_, Additive):
         raise ModelFileError("the model is of classes, its schema's target is a number; save the model again")
-    estimator.privacy_ = _checked_ledger(content["privacy"], schema)
+    estimator.privacy_ = _checked_ledger(content["privacy"], schema, content["version"])
     library = content["library"]
     if not isinstance(library, str) or not _LIBRARY.fullmatch(library):
         raise ModelFileError("library: not a version; save the model again")
     follows = certificate(estimator.privacy_, schema, library)
-    if _is_before_units_were_named(content["privacy"], schema):
+    if content["version"] < SAME_WORDS:
         follows["guarantee"] = content["certificate"]["guarantee"]
     if content["certificate"] != follows:
         raise ModelFileError("certificate: it does not follow from the schema and the ledger; save the model again")
@@ -166,13 +167,12 @@ def _checked_parameters(parameters: Any, estimator: Any) -> dict[str, Any]:
     return parameters
 
 
-def _checked_ledger(document: Any, schema: Schema) -> Any:
+def _checked_ledger(document: Any, schema: Schema, version: int) -> Any:
     for key, value in _entries(document):
         # Python would read "1e999999999" as a fraction, too, and take all memory for it.
         if key in _FRACTIONS and value is not None and not (isinstance(value, str) and _FRACTION.fullmatch(value)):
             raise ModelFileError(f"privacy.{key}: expected a fraction as text, such as '1/10'")
-    old = _is_before_units_were_named(document, schema)
-    if old and schema.unit is not None:
+    if version < SAME_WORDS and schema.unit is not None:
         document = {**document, "unit_column": schema.unit.column}
     ledger = ledger_from_dict(document)
     if ledger.terms != Terms.of(schema):
@@ -180,16 +180,11 @@ def _checked_ledger(document: Any, schema: Schema) -> Any:
     if schema.inferred and schema.inferred not in ledger.why:
         raise ModelFileError("privacy: the schema was read off the data, but the ledger does not say so")
     follows = ledger.to_dict()
-    if old:
+    if version < SAME_WORDS:
         follows["guarantee"] = document["guarantee"]
     if follows != document:
         raise ModelFileError("privacy: what it states does not follow from its events; save the model again")
     return ledger
-
-
-def _is_before_units_were_named(document: Any, schema: Schema) -> bool:
-    """Whether a ledger with a unit is of a privet that put it in words that were wrong: its sentence is not kept."""
-    return schema.unit is not None and "unit_column" not in document
 
 
 def _entries(value: Any) -> Iterator[tuple[str, Any]]:

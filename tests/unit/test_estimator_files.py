@@ -84,6 +84,7 @@ def test_a_file_that_calls_a_unit_a_record_still_loads_and_is_put_right(max_rows
     content = json.loads((tmp_path / "new.json").read_text())
     jsonschema.Draft202012Validator(FORMAT).validate(content)
     assert content["privacy"].pop("unit_column") == "who"
+    content["version"] = 1
     for part in ("privacy", "certificate"):
         content[part]["guarantee"] = "epsilon = 0.5 for adding or removing one record"
     (tmp_path / "old.json").write_text(json.dumps(sealed(content)))
@@ -91,6 +92,7 @@ def test_a_file_that_calls_a_unit_a_record_still_loads_and_is_put_right(max_rows
     assert "one unit (the rows that share a value of column 'who'" in again.privacy_.table()
     again.save(tmp_path / "again.json")
     assert (tmp_path / "again.json").read_text() == (tmp_path / "new.json").read_text()
+    content["version"] = 2
     content["privacy"]["unit_column"] = "whose"
     assert "neighbours or unit are not those of the schema" in refusal(sealed(content), tmp_path)
 
@@ -124,8 +126,8 @@ def test_a_file_of_version_1_still_loads_and_predicts_the_same():
 
 def test_a_newer_version_is_refused_with_the_remedy(content, tmp_path):
     assert (
-        refusal(sealed({**content, "version": 2}), tmp_path)
-        == "file version 2, this privet reads up to 1; upgrade privet"
+        refusal(sealed({**content, "version": 3}), tmp_path)
+        == "file version 3, this privet reads up to 2; upgrade privet"
     )
 
 
