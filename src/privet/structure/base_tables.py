@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privet.encoding import ClassTarget, Encoding
-from privet.events import Event, Mechanism
 from privet.kernels.gradients import SCORE_BITS
 from privet.kernels.moments import Targets
 from privet.structure.gradient_growth import CellGrid
@@ -53,16 +51,6 @@ def without_base(encoding: Encoding, grid: CellGrid, start: Floats, n_records: f
     low, high = _limits(kind_of_target(encoding))
     tables = np.zeros((int(grid.cells.offsets[-1]), start.size), np.int64)
     return BaseTables(in_fixed_point(start), tables, low, high, np.zeros(len(tables)), n_records)
-
-
-def deviation(event: Event) -> float:
-    """Return the standard deviation of an event's noise."""
-    match event.mechanism:
-        case Mechanism.GAUSSIAN:
-            return math.sqrt(event.parameter)
-        case Mechanism.LAPLACE:
-            return math.sqrt(2) * float(event.parameter)
-    return 0.0
 
 
 def in_fixed_point(values: Floats) -> IntArray:

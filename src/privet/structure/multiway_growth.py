@@ -239,7 +239,7 @@ def grow_with_noisy_stop(
     """Grow a tree as Friedman and Schuster (2010) do: at every node a noisy count, a choice, and a stop on the count.
 
     A node stops if its noisy count, shared out over the classes of as many children as a node can have, is below the
-    standard deviation that Laplace noise of the event's scale has.
+    standard deviation of the event's noise.
 
     Parameters
     ----------
@@ -255,10 +255,9 @@ def grow_with_noisy_stop(
     *Privacy.* All open nodes release a count and a choice, those that then stop as well: which of them stop is a
     function of what was released.
     """
-    least_per_scale = growth.most_counts * math.sqrt(2)
     for count, choice in levels:
         records = release.noisy(growth.totals, count)
         chosen = release.choose(growth.scores(float(choice.parameter)), choice)
-        goes_on = records >= least_per_scale * float(count.parameter)
+        goes_on = records >= growth.most_counts * count.deviation
         growth.split([int(c) if go and growth.splits else None for c, go in zip(chosen, goes_on, strict=True)])
     return growth.finish()
