@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.encoding import ClassTarget, Encoding
-from privet.kernels.gradients import SCORE_BITS
+from privet.kernels.gradients import LARGEST_SCORE, SCORE_BITS
 from privet.kernels.moments import Targets
 from privet.structure.gradient_growth import CellGrid
 
@@ -54,8 +54,8 @@ def without_base(encoding: Encoding, grid: CellGrid, start: Floats, n_records: f
 
 
 def in_fixed_point(values: Floats) -> IntArray:
-    """Return scores as whole numbers of 2^-SCORE_BITS."""
-    return np.rint(values * (1 << SCORE_BITS)).astype(np.int64)
+    """Return scores as whole numbers of 2^-SCORE_BITS, held within `LARGEST_SCORE` however large the noise was."""
+    return np.clip(np.rint(values * (1 << SCORE_BITS)), -LARGEST_SCORE, LARGEST_SCORE).astype(np.int64)
 
 
 def kind_of_target(encoding: Encoding) -> Targets:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,7 +13,7 @@ from privet.events import Event
 from privet.kernels.blocks import Whole
 from privet.kernels.histogram import NodeHistogram
 from privet.release import Release
-from privet.scores import SCORES, score_of_counts
+from privet.scores import SCORES, head_start, score_of_counts
 from privet.structure.building import Multiway, Split, Threshold, TreeBuilder
 from privet.structure.domains import Domains
 from privet.structure.explicit_trees import ExplicitTrees
@@ -201,7 +200,7 @@ class MultiwayGrowth:
         )
         feature = np.array(self._feature)
         per_feature = np.bincount(feature, minlength=domains.n_features)
-        handicap = [round(math.log(n) / rate) if n > 1 and rate > 0 else 0 for n in per_feature.tolist()]
+        handicap = [round(head_start(n, rate)) for n in per_feature.tolist()]
         scores -= np.array(handicap, np.int64)[feature]
         for node, used in enumerate(self._used):
             if used:
