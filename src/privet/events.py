@@ -101,6 +101,20 @@ class Event:
         """Yield the event itself: a composition of one."""
         yield self
 
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise, up to the grid's rounding; 0 where none is added.
+
+        The one place that tells the scale of Laplace noise from the variance of Gaussian noise for those who weigh
+        what was released by how noisy it is.
+        """
+        match self.mechanism:
+            case Mechanism.LAPLACE:
+                return math.sqrt(2) * float(self.parameter)
+            case Mechanism.GAUSSIAN:
+                return math.sqrt(self.parameter)
+        return 0.0
+
     def to_dict(self) -> dict[str, object]:
         """Return plain data, fractions as text."""
         return {

@@ -27,6 +27,7 @@ from privet.models.additive import Additive
 from privet.models.files import digest, model_from_dict, model_to_dict, parse_json
 from privet.schema import Schema
 from privet.terms import Terms
+from privet.writing import replace_text
 
 if TYPE_CHECKING:
     from privet.base import PrivateEstimator
@@ -48,10 +49,26 @@ _NOT_STORED = frozenset({"schema", "n_jobs"})  # the schema has its own place; t
 
 
 def save(estimator: PrivateEstimator, path: Path) -> None:
-    """Write schema, parameters, model, ledger and certificate; equal models give equal bytes."""
+    """Write schema, parameters, model, ledger and certificate; equal models give equal bytes.
+
+    Raises
+    ------
+    ModelFileError
+        If `load` would refuse the file: only the library's own learners are read back.
+    """
+    kind = type(estimator)
+    if (privet.ESTIMATORS | privet.REGRESSORS).get(kind.__name__) != kind.__module__:
+        raise ModelFileError(
+            f"{kind.__name__} has no model files: privet.load() would refuse it, since it reads the library's own "
+            "learners only; keep the estimator with pickle, or fit one of them: " + ", ".join(sorted(privet.ESTIMATORS))
+        )
+    replace_text(path, file_text(estimator))
+
+
+def file_text(estimator: PrivateEstimator) -> str:
+    """Return the text of a fitted estimator's file."""
     # Not sorted, unlike what the digest is made of: the order of a schema's features means something.
-    text = json.dumps(file_content(estimator), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8", newline="\n")
+    return json.dumps(file_content(estimator), separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def file_content(estimator: PrivateEstimator) -> dict[str, Any]:

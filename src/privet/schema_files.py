@@ -18,6 +18,7 @@ import yaml
 from privet.domains import Categorical, Domain, Numeric
 from privet.errors import SchemaError
 from privet.schema import Schema, Unit
+from privet.writing import replace_text
 
 VERSION = 1
 MAX_DEPTH = 12
@@ -159,7 +160,7 @@ def save(schema: Schema, path: str | PathLike[str]) -> None:
             default_flow_style=None,  # a mapping of scalars on one line, the others indented
             width=110,
         )
-    Path(path).write_text(text, encoding="utf-8", newline="\n")
+    replace_text(path, text)
 
 
 def load(path: str | PathLike[str]) -> Schema:

@@ -11,8 +11,10 @@ divides R, and only the child with the new record changes, so rounding each chil
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import IntEnum
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +63,19 @@ SCORES = {
 def score_named(name: str) -> Score:
     """Return a score of the registry, or raise an error that lists them."""
     return SCORES[check_choice("score", name, tuple(SCORES))]
+
+
+_LARGEST_HEAD_START = 2.0**58  # far from where sums of scores would overflow, and below what stands for "never"
+
+
+def head_start(n_candidates: int, rate: float | Fraction) -> float:
+    """Return by how much a score must be higher for one candidate to weigh as much as `n_candidates` lower ones.
+
+    ``ln(n) / rate``, a public constant. At rates so small that it would not fit an integer it is held where it does;
+    there every candidate is as good as any other.
+    """
+    rate = float(rate)
+    return min(math.log(max(1, n_candidates)) / rate, _LARGEST_HEAD_START) if rate > 0 else 0.0
 
 
 @inlined

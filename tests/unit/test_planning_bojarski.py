@@ -81,6 +81,27 @@ def test_probabilistic_averaging_needs_a_term_for_its_coins_that_the_paper_mispr
     assert printed.probability > 0.99 > derived.probability
 
 
+def test_probabilistic_averaging_generalises_with_as_many_trees_as_half_of_delta_asks_for():
+    # Shares of test and of training points in a leaf may differ by delta / 2, so the trees have the other half.
+    n, delta, C = 10**6, 0.1, 1.0
+    empirical = theorem_5_5(n, 0.1, delta, 0.05, C)
+    assert empirical.k == trees_needed(n, delta, C) == 1382
+    for version in ("derived", "printed"):
+        general = theorem_5_5(n, 0.1, delta, 0.05, C, h=3, K=40, version=version)
+        assert general.k == trees_needed(n, delta, C, generalisation=True) == 5527
+        assert n * math.exp(-2 * general.k * (delta / 2) ** 2) <= n**-C
+    with pytest.raises(ParameterError, match="C must be positive"):
+        theorem_5_5(n, 0.1, delta, 0.05, C=0)
+
+
+@pytest.mark.parametrize(("theorem", "more"), [(theorem_5_6, {}), (theorem_5_8, {"c": 0.05})])
+def test_noisy_trees_generalise_within_delta_only_if_trees_noise_and_leaves_do_together(theorem, more):
+    arguments = {"n": 10**12, "h": 2, "k": 3000, "eta": 1.0, "epsilon": 0.02, "delta": 0.2, "K": 40.0, **more}
+    trees = (1 - theorem(**arguments, generalisation=True).probability) / 10**12  # noise and leaves are far below it
+    margin = math.sqrt(-math.log(trees) / (2 * 3000))
+    assert margin == pytest.approx(0.2 * (1 - 1 / 2 - 1 / 23), rel=1e-6)
+
+
 def test_derived_bounds_follow_from_the_noise_and_printed_ones_claim_more():
     arguments = {"n": 10**9, "h": 2, "k": 2000, "eta": 1.0, "epsilon": 0.02, "delta": 0.2, "K": 40.0}
     derived, printed = (theorem_5_6(**arguments, version=version) for version in ("derived", "printed"))

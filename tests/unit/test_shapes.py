@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from privet import BoostingClassifier, BoostingRegressor, Categorical, Numeric, Schema
 from privet.errors import ParameterError
-from privet.models.additive import LARGEST_SCORE
+from privet.kernels.gradients import LARGEST_SCORE
 from privet.models.axes import grid_ticks, round_numbers
 from privet.models.shapes import shapes_of
 

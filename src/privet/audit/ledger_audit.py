@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import math
 import pickle
-import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +20,7 @@ from privet.audit.neighbours import NeighbourPair
 from privet.audit.report import Finding
 from privet.errors import AuditError, UnsoundWarning
 from privet.events import Composition, Cost, Event, Mixture
+from privet.model_files import file_text
 from privet.release import Forced, Recording, ReplayError, drawn, outcomes_from
 
 
@@ -105,15 +104,12 @@ def _replay(pair: NeighbourPair, estimator: Any, recording: Recording) -> Findin
     return _finding(pair, "replay", "something of the data is in the model without noise", problem)
 
 
-def _traces(estimator: Any, data: Any, recording: Recording) -> tuple[bytes, bytes, str]:
+def _traces(estimator: Any, data: Any, recording: Recording) -> tuple[str, bytes, str]:
     forced = Forced(recording.transcript)
     with outcomes_from(forced):
         twin = _fit(estimator, data)
     forced.finish()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.json"
-        twin.save(path)
-        return path.read_bytes(), pickle.dumps(twin), repr(vars(twin))
+    return file_text(twin), pickle.dumps(twin), repr(vars(twin))
 
 
 def _fit(estimator: Any, data: Any) -> Any:

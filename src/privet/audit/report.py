@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from privet.errors import AuditError
+from privet.writing import replace_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -222,7 +223,7 @@ class AuditReport:
         figure, axes = pyplot.subplots(figsize=(7.0, 1.2 + 0.36 * max(len(self.findings), 2)))
         _draw(axes, self)
         if target is not None:
-            figure.savefig(target, bbox_inches="tight")
+            replace_figure(target, figure, bbox_inches="tight")
             pyplot.close(figure)
         return axes
 

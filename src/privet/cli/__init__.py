@@ -3,6 +3,7 @@
 Commands import what they need when they run, so that ``privet --help`` is quick.
 """
 
+import errno
 import sys
 import warnings
 from importlib.metadata import version
@@ -74,7 +75,9 @@ def main() -> None:
         _leave(str(error), exit_of(error))
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        _leave(f"{place}{error.strerror or error}; check the path and its permissions", Exit.USAGE)
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        remedy = "make room, files that were there are as they were" if full else "check the path and its permissions"
+        _leave(f"{place}{error.strerror or error}; {remedy}", Exit.USAGE)
     except KeyboardInterrupt:
         _leave("stopped", Exit.STOPPED)
 

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from privet.errors import ParameterError
+from privet.writing import replace_text
 
 
 def say(text: str = "") -> None:
@@ -32,7 +33,7 @@ def print_json(content: Any) -> None:
 def write_json(content: Any, path: Path) -> None:
     """Write a result for programs to a file."""
     text = json.dumps(_without_infinities(content), indent=2, ensure_ascii=False, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    replace_text(path, text + "\n")
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -25,12 +25,13 @@ def export(
     """
     import privet
     from privet.exports import to_onnx
+    from privet.writing import replace_bytes
 
     path = model.with_suffix(".onnx") if out is None else out
     refuse_overwriting(path, force)
     estimator = privet.load(model)
     with working("exporting"):
-        path.write_bytes(to_onnx(estimator))
+        replace_bytes(path, to_onnx(estimator))
     if as_json:
         print_json({"model": str(model), "onnx": str(path)})
     else:

@@ -42,6 +42,7 @@ def predict(
     from privet.cli.data import import_pandas, read_features
     from privet.domains import Numeric
     from privet.errors import ParameterError
+    from privet.writing import replacing
 
     if out is not None:
         if out.suffix.lower() not in (".csv", ".parquet"):
@@ -72,10 +73,11 @@ def predict(
         if not as_json:
             typer.echo(answers.to_csv(index=False), nl=False)
         return
-    if out.suffix.lower() == ".csv":
-        answers.to_csv(out, index=False)
-    else:
-        answers.to_parquet(out, index=False)
+    with replacing(out) as beside:
+        if out.suffix.lower() == ".csv":
+            answers.to_csv(beside, index=False)
+        else:
+            answers.to_parquet(beside, index=False)
     if not as_json:
         say(f"wrote {out}")
 

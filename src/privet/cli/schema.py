@@ -53,6 +53,7 @@ def init(
     from privet.errors import SchemaError
     from privet.parameters import check_choice
     from privet.schema import Schema, Task
+    from privet.writing import replace_text
 
     kind = None if task is None else cast(Task, check_choice("--task", task, get_args(Task)))
     if out.suffix.lower() not in (".yaml", ".yml"):
@@ -68,7 +69,7 @@ def init(
     question = (lambda text: str(typer.prompt(text, default="", show_default=False))) if interactive else None
     frame, guessed = read_undeclared(data, rows=ROWS_FOR_TYPES)
     text = draft(frame, target, task=kind, guessed=guessed, ask=question)
-    out.write_text(text, encoding="utf-8", newline="\n")
+    replace_text(out, text)
     say(f"wrote {out}")
     left = text.count(f": {MARK}")
     note(f"{left} entries are to be filled in: replace every {MARK}" if left else "nothing is left to be filled in")

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled
+from privet.compiling import compiled, inlined
+from privet.kernels.blocks import Whole
 from privet.kernels.gradients import SCORE_STATE
 from privet.tables.protocol import Block
 
@@ -19,6 +20,13 @@ IntArray = NDArray[np.int64]
 CELL_STATE = "cell"
 GRADIENT_STATE = "gradient"
 NODE_STATE = "node"
+
+_FARTHEST = 1 << 61  # scores are held within this, so that the sum of two cannot overflow
+
+
+@inlined
+def _held(score: Whole) -> Whole:
+    return min(max(score, -_FARTHEST), _FARTHEST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,8 +177,11 @@ class CellStep:
 @compiled
 def _add_values(score: IntArray, node: NDArray[np.int32], values: IntArray, out: IntArray) -> None:
     for row in range(node.size):
+        here = np.int64(node[row])
         for k in range(values.shape[1]):
-            out[row, k] = score[row, k] + values[node[row], k]
+            # a record at no node keeps its score
+            value = values[here, k] if 0 <= here < values.shape[0] else np.int64(0)
+            out[row, k] = _held(score[row, k]) + _held(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +212,7 @@ def _look_up_base(
         for k in range(start.size):
             total = start[k]
             for feature in range(cells.shape[1]):
-                total += tables[offsets[feature] + np.int64(cells[row, feature]), k]
+                total = _held(total) + _held(tables[offsets[feature] + np.int64(cells[row, feature]), k])
             out[row, k] = min(max(total, low), high)
 
 

@@ -36,6 +36,7 @@ SCORE_BITS = 16
 GRADIENT_BITS = 16
 ONE = 1 << GRADIENT_BITS
 SCORE_STATE = "score"
+LARGEST_SCORE = 1 << 40  # of any entry of a table or leaf, so that no sum leaves the exact part of a double
 
 _TABLE_LIMIT = 8  # beyond this a score is as sure as it gets
 _TABLE_SHIFT = 9  # one entry of a table for 2^9 steps of a score: 1/128
@@ -145,7 +146,7 @@ def _softmax(
     out: Gradients,
 ) -> None:
     n_classes = score.shape[1]
-    last = weights.size - 1
+    last = np.uint64(weights.size - 1)
     weight = np.zeros(n_classes, np.int64)
     for row in range(target.size):
         largest = score[row, 0]
@@ -153,7 +154,9 @@ def _softmax(
             largest = max(largest, score[row, k])
         total = np.int64(0)
         for k in range(n_classes):
-            weight[k] = weights[min((largest - score[row, k]) >> _TABLE_SHIFT, last)]
+            # unsigned: the true difference is below 2^64; a signed one may turn negative, an index before the table
+            below = np.uint64(largest) - np.uint64(score[row, k])
+            weight[k] = weights[min(below >> np.uint64(_TABLE_SHIFT), last)]
             total += weight[k]
         room = np.int64(bound)
         missed = np.int64(ONE)  # the probability of all classes but the record's
@@ -236,7 +239,9 @@ def _residuals(
     for row in range(target.size):
         # both are in units of the target's range, which is at most 2^SCORE_BITS levels wide
         level = np.int64(min(max(target[row], 0), last_level))
-        residual = (score[row, 0] - (level << SCORE_BITS) // last_level) * zoom
+        # further out than twice the range a score is cut off whatever the target; held there, nothing overflows
+        near = min(max(score[row, 0], -2 * ONE), 2 * ONE)
+        residual = (near - (level << SCORE_BITS) // last_level) * zoom
         out[row, 0] = min(max(residual, -ONE), ONE)
         out[row, 1] = count
 

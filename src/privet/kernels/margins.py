@@ -20,7 +20,7 @@ def _fill(counts: IntArray, by_margin: IntArray, out: IntArray) -> None:
                 top, first, second = k, count, first
             elif count > second:
                 second = count
-        scores = by_margin[min(first - second, last)]
+        scores = by_margin[min(max(first - second, 0), last)]
         for k in range(n_classes):
             out[row, k] = scores[1]
         out[row, top] = scores[0]

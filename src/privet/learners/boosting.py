@@ -42,7 +42,7 @@ from privet.release import Release
 from privet.schema import Schema
 from privet.structure import Domains, QuantileSearch
 from privet.structure.additive_base import AdditiveBase
-from privet.structure.base_tables import BaseTables, deviation, in_fixed_point, without_base
+from privet.structure.base_tables import BaseTables, in_fixed_point, without_base
 from privet.structure.building import Split
 from privet.structure.gradient_growth import CellGrid, GradientGrowth
 from privet.structure.histogram_base import HistogramBase
@@ -167,7 +167,7 @@ class Boosting:
             at_root = _with_gradients(table, start, grid, whole).derive(NODE_STATE, AllAtRoot())
             sums = release.noisy(at_root.aggregate(GradientSums(1, loss.n_scores)), plan["start"])
             start = without_base(
-                table.encoding, grid, start_scores(sums, whole, deviation(plan["start"])), count_of(sums, whole)
+                table.encoding, grid, start_scores(sums, whole, plan["start"].deviation), count_of(sums, whole)
             )
         if base is None:
             return start

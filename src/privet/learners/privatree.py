@@ -8,7 +8,6 @@ on how many there are.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -27,7 +26,7 @@ from privet.planning import TreeBudget, label_error, tree_budget
 from privet.randomness import PublicRng, public_rng
 from privet.release import Release
 from privet.schema import Schema
-from privet.scores import SCORES
+from privet.scores import SCORES, head_start
 from privet.structure import Candidates, Domains, ExplicitTrees, GreedyGrowth, JointQuantiles, QuantileSearch
 from privet.tables import Table
 from privet.terms import Share, Terms
@@ -156,7 +155,7 @@ class PrivaTree:
 
 def _stop_bonus(n_candidates: int, choice: Event) -> int:
     """Return what makes not splitting as likely as all splits together where none of them gains anything."""
-    return int(math.log(max(1, n_candidates)) / choice.parameter) if choice.parameter else 0
+    return int(head_start(n_candidates, choice.parameter))
 
 
 def _in_order(leaves: list[Leaves]) -> Integers:

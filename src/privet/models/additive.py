@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from privet.encoding import ClassTarget, Encoding, RangeTarget
 from privet.errors import ParameterError
 from privet.kernels import sum_values
-from privet.kernels.gradients import SCORE_BITS
+from privet.kernels.gradients import LARGEST_SCORE, SCORE_BITS
 from privet.pickling import FieldsOnly
 from privet.structure import CompleteTrees, Domains
 
@@ -27,7 +27,6 @@ IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Link = Literal["logistic", "softmax", "range"]
 
-LARGEST_SCORE = 1 << 40  # of any entry, so that no sum leaves the exact part of a double
 _UNIT = 2.0**-SCORE_BITS
 
 
@@ -75,7 +74,7 @@ class Additive(FieldsOnly):
         ):
             if array.dtype != np.int64 or array.shape != shape:
                 raise ParameterError(f"{name} must be int64 of shape {shape}, got {array.dtype} {array.shape}")
-            if (np.abs(array) > LARGEST_SCORE).any():
+            if ((array > LARGEST_SCORE) | (array < -LARGEST_SCORE)).any():  # the size of -2^63 does not fit
                 raise ParameterError(f"{name} must be at most {LARGEST_SCORE} either way")
         for noise, shape in ((self.noise, self.values.shape), (self.table_noise, (n_codes,))):
             if noise.dtype != np.float64 or noise.shape != shape:

@@ -4,7 +4,8 @@ import numpy as np
 
 from privet.encoding import Encoding
 from privet.errors import ModelFileError, PrivetError
-from privet.models.additive import LARGEST_SCORE, Additive
+from privet.kernels.gradients import LARGEST_SCORE
+from privet.models.additive import Additive
 from privet.models.files import Content, Reader, array_to_dict, register
 from privet.models.forest_files import structure_from_content, structure_to_content
 from privet.structure import CompleteTrees, Domains

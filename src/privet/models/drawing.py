@@ -16,6 +16,7 @@ from privet.errors import ParameterError
 from privet.models.leaves import LeafCounts, Structure
 from privet.statements import percent_up, stated_down
 from privet.structure import CompleteTrees, ExplicitTrees, RandomTrees, Splits
+from privet.writing import replace_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -148,7 +149,7 @@ def plot(
         note = _note_on_labels(leaf_epsilon)
         axes.text(0.5, -0.02, note, transform=axes.transAxes, ha="center", va="top", fontsize=8)
     if figure is not None and isinstance(target, str | Path):
-        figure.savefig(target, bbox_inches="tight")
+        replace_figure(target, figure, bbox_inches="tight")
     return axes
 
 

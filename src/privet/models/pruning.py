@@ -9,6 +9,7 @@ from privet.compiling import compiled
 from privet.structure import ExplicitTrees
 
 _Z = 0.6744897501960817  # C4.5's confidence of 25 percent
+_LARGEST = 2.0**62  # sums of very noisy counts are held here, where they fit an integer
 
 
 @compiled
@@ -80,5 +81,5 @@ def prune_by_error(trees: ExplicitTrees, counts: NDArray[np.int64]) -> NDArray[n
     _prune(trees.first_child, trees.n_children, sums, errors, pruned)
     _hand_down(trees.first_child, trees.n_children, sums, pruned)
     result = counts.copy()
-    result[trees.leaf[is_leaf]] = sums[is_leaf].astype(np.int64)
+    result[trees.leaf[is_leaf]] = np.clip(sums[is_leaf], -_LARGEST, _LARGEST).astype(np.int64)
     return result

@@ -14,6 +14,7 @@ from privet.kernels.gradients import SCORE_BITS
 from privet.models.axes import grid_ticks, shortened
 from privet.models.drawing import Sketch, sketch_of, text_of
 from privet.models.shapes import Shape, Shapes, shapes_of
+from privet.writing import replace_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +67,7 @@ def plot(
     figure.suptitle(_title(whole), fontsize=11)
     figure.supxlabel(_note(whole), fontsize=8, color="0.35")
     if target is not None:
-        figure.savefig(target)
+        replace_figure(target, figure)
     return figure
 
 
@@ -99,7 +100,7 @@ def plot_shape(model: Additive, feature: str, target: str | Path | Axes | None =
     set_label = axes.set_ylabel if shape.column.ordered else axes.set_xlabel
     set_label(_title(whole), fontsize=8)
     if target is not None:
-        figure.savefig(target)
+        replace_figure(target, figure)
     return axes
 
 

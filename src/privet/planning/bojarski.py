@@ -66,9 +66,7 @@ def trees_needed(n: int, delta: float, C: float = 1.0, *, generalisation: bool =
     >>> trees_needed(32_561, delta=0.1), trees_needed(32_561, delta=0.4)
     (1040, 65)
     """
-    n, delta, C = check_whole("n", n, 1, 10**40), check_between("delta", delta, 0, 0.5), check_positive("C", C)
-    margin = delta / 2 if generalisation else delta
-    return max(1, math.ceil((1 + C) * math.log(n) / (2 * margin**2)))
+    return _trees(n, check_between("delta", delta, 0, 0.5), C, generalisation)
 
 
 def leaves_differ(n: int, h: int, k: int, delta: float, K: float) -> float:
@@ -159,15 +157,26 @@ def theorem_5_5(
     version : {"derived", "printed"}
         The proof needs, and *derived* has, a factor 1 - exp(-2 n c^2) for the coins at prediction. The paper prints 1
         - exp(-2 n epsilon^2), a slip: its bound would not depend on ``c``. The statement leaves out the number of
-        trees; the proof's is used, that of `trees_needed`.
+        trees; the proof's is used, that of `trees_needed`: to generalise, one half of ``delta`` goes to the leaves,
+        whose shares of test and of training points differ by so much, and the trees have to do with the other half.
+
+    Examples
+    --------
+    >>> theorem_5_5(10**6, 0.1, delta=0.1, c=0.05).k, theorem_5_5(10**6, 0.1, delta=0.1, c=0.05, h=3, K=40).k
+    (1382, 5527)
     """
     check_choice("version", version, ("derived", "printed"))
-    tree_error, c = check_error(epsilon), check_between("c", c, 0, 1)
+    tree_error, delta, c = check_error(epsilon), check_between("delta", delta, 0, 1), check_between("c", c, 0, 1)
     epsilon = tree_error + (0.0 if h is None else 1 / check_positive("K", K))
-    k = max(1, math.ceil((1 + C) * math.log(n) / (2 * check_between("delta", delta, 0, 1) ** 2)))
+    k = _trees(n, delta, C, generalisation=h is not None)
     coins = 1 - math.exp(-2 * n * (c if version == "derived" else tree_error) ** 2)
     probability = _with_leaves((1 - float(n) ** -C) * coins, n, h, k, delta, K)
     return ErrorBound(2 * epsilon - 2 * epsilon**2 + delta + c, probability, k)
+
+
+def _trees(n: int, delta: float, C: float, generalisation: bool) -> int:
+    margin = delta / 2 if generalisation else delta  # the other half is what shares in leaves may differ by
+    return max(1, math.ceil((1 + check_positive("C", C)) * math.log(check_whole("n", n, 1, 10**40)) / (2 * margin**2)))
 
 
 def _with_leaves(probability: float, n: int, h: int | None, k: int, delta: float, K: float | None) -> float:

@@ -8,6 +8,8 @@ states more than it proves:
   delta / (24 K 2^h), the 2 k draws of noise in a point's leaves all are at most n_a delta / 24 in leaves of
   n_a >= n / (K 2^h) points; then no such leaf's share moves by more than delta / 23, whatever the trees, so that no
   further term is needed. The paper prints k for 2 k, which is stronger than what follows, and a needless exp(-k / 2).
+  To generalise, shares of test and of training points may differ by delta / 2 (`leaves_differ`), so that the trees may
+  deviate by (1/2 - 1/23) delta and no longer by delta / 2: exp(-2 k ((1/2 - 1/23) delta)^2) for exp(-k delta^2 / 2).
 
 Both suppose that a share is the quotient of noisy counts, those below zero taken as zero. The paper's rule, a random
 share wherever a count is negative, is not covered by its proof: (5) ignores that branch, which every second pure leaf
@@ -36,6 +38,8 @@ from privet.planning.bojarski import (
 
 # Theorems 5.7 and 5.9 are 5.6 and 5.8 with these constants.
 _K, _DELTA, _C = 40, 0.1, 0.05
+
+_BESIDE_LEAVES = 1 - 1 / 2 - 1 / 23  # the part of delta that differing leaves and noise leave to the trees
 
 
 def theorem_5_6(
@@ -72,7 +76,7 @@ def theorem_5_6(
         1 - n (exp(-k delta^2 / 2) + exp(-k / 2) + k exp(-lambda n eta / k)). It takes it that a point with weight of
         at least 1/2 + delta + 1/K keeps 1/2 + delta when small leaves are left out, which holds on average only.
         *derived*: error wrong(epsilon + 1/K) / (1/2 - delta), the proof's own count, and
-        1 - n (exp(-k delta^2 / 2) + 2 k exp(-lambda n eta / k)).
+        1 - n (exp(-k delta^2 / 2) + 2 k exp(-lambda n eta / k)); to generalise see the module's notes.
         Here wrong(x) is x for majority voting and 2 x - 2 x^2 for threshold averaging.
     """
     check_choice("voting", voting, ("threshold", "majority"))
@@ -81,7 +85,7 @@ def theorem_5_6(
     wrong_at = check_error(epsilon) + (slack if version == "derived" else 0.0)
     wrong = wrong_at if voting == "majority" else 2 * wrong_at - 2 * wrong_at**2
     room = 0.5 - delta - (0.0 if version == "derived" else slack)
-    probability = 1 - n * _misclassified(n, h, k, eta, delta, K, version)
+    probability = 1 - n * _misclassified(n, h, k, eta, delta, K, version, generalisation)
     if generalisation:
         probability -= leaves_differ(n, h, k, delta, K)
     return ErrorBound(wrong / room if room > 0 else math.inf, probability, k)
@@ -130,7 +134,8 @@ def theorem_5_8(
     """
     delta, c, K = check_between("delta", delta, 0, 1), check_positive("c", c), check_positive("K", K)
     x = check_error(epsilon) + (2 if generalisation else 1) / K
-    probability = (1 - n * _misclassified(n, h, k, eta, delta, K, version)) * (1 - math.exp(-2 * n * c**2))
+    wrong = _misclassified(n, h, k, eta, delta, K, version, generalisation)
+    probability = (1 - n * wrong) * (1 - math.exp(-2 * n * c**2))
     if generalisation:
         probability -= leaves_differ(n, h, k, delta, K)
     return ErrorBound(2 * x - 2 * x**2 + delta + c, probability, k)
@@ -185,12 +190,15 @@ def k_opt(n: int, h: int, eta: float) -> int:
     return high if low == 0 or _log_f(high, a) < _log_f(low, a) else low
 
 
-def _misclassified(n: int, h: int, k: int, eta: float, delta: float, K: float, version: Version) -> float:
+def _misclassified(
+    n: int, h: int, k: int, eta: float, delta: float, K: float, version: Version, generalisation: bool
+) -> float:
     """Bound the probability that one point which is clearly on the right side comes out wrong."""
     check_choice("version", version, ("derived", "printed"))
     n, h, k = check_whole("n", n, 1, 10**40), check_whole("h", h, 1, 1000), check_whole("k", k, 1, 10**12)
     noise = math.exp(-delta / (24 * K * 2.0**h) * n * check_positive("eta", eta) / k)
-    trees = math.exp(-k * delta**2 / 2)
+    margin = delta * (_BESIDE_LEAVES if generalisation and version == "derived" else 1 / 2)
+    trees = math.exp(-2 * k * margin**2)
     return trees + 2 * k * noise if version == "derived" else trees + math.exp(-k / 2) + k * noise
 
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from privet.events import Event
 from privet.kernels.gradients import ONE, Loss
-from privet.structure.base_tables import deviation
 
 IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -63,7 +62,7 @@ def leaf_values(sums: IntArray, event: Event, loss: Loss, learning_rate: float, 
         How much of what is seen counts as noise, in units of what noise would give on average: 1 for an unbiased guess.
         Zero where there is no base: the first round must not say nothing, and it was no worse for the others.
     """
-    noise_deviation = deviation(event) / ONE
+    noise_deviation = event.deviation / ONE
     gradient = sums[:, : loss.n_scores] / ONE
     # A curvature below its own noise says that it is small, not how small.
     curvature = np.maximum(sums[:, loss.n_scores :] / ONE, max(noise_deviation, 1e-6)) / loss.curvature

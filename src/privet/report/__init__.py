@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from privet.report.page import render
+from privet.writing import replace_text
 
 if TYPE_CHECKING:
     from privet.audit.report import AuditReport
@@ -18,4 +19,4 @@ def write_report(
     estimator: Any, path: str | Path, *, evaluation: Evaluation | None = None, audit: AuditReport | None = None
 ) -> None:
     """Write the page of a fitted estimator; see `render`."""
-    Path(path).write_text(render(estimator, evaluation=evaluation, audit=audit), encoding="utf-8", newline="\n")
+    replace_text(path, render(estimator, evaluation=evaluation, audit=audit))

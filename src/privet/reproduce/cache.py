@@ -2,11 +2,11 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from privet.reproduce.entry import Cell, Result
+from privet.writing import replace_text
 
 
 def cell_key(cell: Cell, code: str, data: Mapping[str, str]) -> str:
@@ -62,9 +62,7 @@ class CellCache:
             indent=1,
         )
         self.folder.mkdir(parents=True, exist_ok=True)
-        part = self._path(key).with_suffix(f".{os.getpid()}.part")
-        part.write_text(text, "utf-8")
-        part.replace(self._path(key))  # a reader sees a whole file or none, whenever the run is stopped
+        replace_text(self._path(key), text)  # a reader sees a whole file or none, whenever the run is stopped
         stored: Result = json.loads(text)["result"]
         return stored
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from privet.reproduce.data import DOMAINS_ARE_PUBLIC
 from privet.reproduce.entry import Entry, Row
 from privet.reproduce.style import common_style, save_svg
+from privet.writing import replace_text, replacing
 
 
 def write_results(
@@ -37,13 +38,13 @@ def write_results(
         with common_style():
             save_svg(entry.plot(rows), written[-1])
     notes = (*entry.notes, DOMAINS_ARE_PUBLIC) if reads_data else entry.notes
-    written[1].write_text(markdown(entry, rows, command=command, notes=notes, absent=absent), "utf-8")
+    replace_text(written[1], markdown(entry, rows, command=command, notes=notes, absent=absent))
     return tuple(written)
 
 
 def write_csv(rows: Sequence[Row], path: Path) -> None:
     """Write rows with the union of their columns, in the order in which they first appear."""
-    with path.open("w", encoding="utf-8", newline="") as stream:
+    with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="") as stream:
         table = csv.writer(stream, lineterminator="\n")
         table.writerow(columns(rows))
         table.writerows([[as_text(row.get(name)) for name in columns(rows)] for row in rows])

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from privet.writing import replace_figure
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -49,4 +51,4 @@ def common_style() -> Iterator[None]:
 
 def save_svg(figure: Figure, path: Path) -> None:
     """Write a figure without date or version, so that the same figure is the same file."""
-    figure.savefig(path, format="svg", metadata={"Date": None, "Creator": "privet"})
+    replace_figure(path, figure, format="svg", metadata={"Date": None, "Creator": "privet"})

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from privet.writing import replace_figure
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -26,7 +28,7 @@ def onto(target: str | Path | Axes | None, draw: Callable[[Axes], None]) -> Axes
     figure, axes = pyplot.subplots(figsize=(6.0, 3.8))
     draw(axes)
     if target is not None:
-        figure.savefig(target, bbox_inches="tight")
+        replace_figure(target, figure, bbox_inches="tight")
         pyplot.close(figure)
     return axes
 

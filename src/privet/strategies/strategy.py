@@ -283,5 +283,7 @@ class Queries:
 
 
 def column_norm(matrix: Integers) -> Norm:
-    """Return the exact norms of a matrix of whole numbers."""
-    return Norm(int(np.abs(matrix).sum(axis=0).max()), int((matrix**2).sum(axis=0).max()))
+    """Return the exact norms of a matrix of whole numbers, however large: a norm that overflowed would be too small."""
+    largest = max(abs(int(matrix.max())), abs(int(matrix.min())))
+    whole = matrix if len(matrix) * largest**2 < 2**63 else matrix.astype(object)
+    return Norm(int(abs(whole).sum(axis=0).max()), int((whole**2).sum(axis=0).max()))

@@ -21,7 +21,7 @@ from privet.events import Event
 from privet.kernels.gradients import Huber, Loss, Norm
 from privet.kernels.moments import CONSTANT, WEIGHT, Design, PairMoments, TargetMoments, largest_target
 from privet.release import Release
-from privet.structure.base_tables import SLOPE, BaseTables, deviation, in_fixed_point, kind_of_target
+from privet.structure.base_tables import SLOPE, BaseTables, in_fixed_point, kind_of_target
 from privet.structure.gradient_growth import CellGrid
 from privet.tables.protocol import Table
 from privet.terms import Share, Terms
@@ -112,10 +112,10 @@ class AdditiveBase:
         n_targets, unit = encoding.n_classes if target == "many" else 1, WEIGHT * largest_target(target)
         sums = release.noisy(table.aggregate(TargetMoments(design, target, n_targets)), events["sums"]) / unit
         # The penalty is as large as the eigenvalues that the noise alone would have.
-        inverse = _inverse(gram, max(deviation(events["pairs"]) / WEIGHT**2 * math.sqrt(n), 1.0))
+        inverse = _inverse(gram, max(events["pairs"].deviation / WEIGHT**2 * math.sqrt(n), 1.0))
         of_cells = _matrix(design) @ inverse
         common, tables = inverse[-1] @ sums * CONSTANT / WEIGHT, of_cells @ sums
-        noise = np.sqrt((of_cells**2).sum(axis=1)) * deviation(events["sums"]) / unit
+        noise = np.sqrt((of_cells**2).sum(axis=1)) * events["sums"].deviation / unit
         if target == "many":
             common = common - common.mean()
         scale = 1 / loss.zoom if isinstance(loss, Huber) else SLOPE

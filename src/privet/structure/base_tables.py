@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privet.encoding import ClassTarget, Encoding
-from privet.events import Event, Mechanism
-from privet.kernels.gradients import SCORE_BITS
+from privet.kernels.gradients import LARGEST_SCORE, SCORE_BITS
 from privet.kernels.moments import Targets
 from privet.structure.gradient_growth import CellGrid
 
@@ -55,19 +53,9 @@ def without_base(encoding: Encoding, grid: CellGrid, start: Floats, n_records: f
     return BaseTables(in_fixed_point(start), tables, low, high, np.zeros(len(tables)), n_records)
 
 
-def deviation(event: Event) -> float:
-    """Return the standard deviation of an event's noise."""
-    match event.mechanism:
-        case Mechanism.GAUSSIAN:
-            return math.sqrt(event.parameter)
-        case Mechanism.LAPLACE:
-            return math.sqrt(2) * float(event.parameter)
-    return 0.0
-
-
 def in_fixed_point(values: Floats) -> IntArray:
-    """Return scores as whole numbers of 2^-SCORE_BITS."""
-    return np.rint(values * (1 << SCORE_BITS)).astype(np.int64)
+    """Return scores as whole numbers of 2^-SCORE_BITS, held within `LARGEST_SCORE` however large the noise was."""
+    return np.clip(np.rint(values * (1 << SCORE_BITS)), -LARGEST_SCORE, LARGEST_SCORE).astype(np.int64)
 
 
 def kind_of_target(encoding: Encoding) -> Targets:

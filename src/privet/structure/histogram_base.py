@@ -19,7 +19,7 @@ from privet.events import Event
 from privet.kernels.class_counts import ClassCounts
 from privet.randomness import PublicRng
 from privet.release import Release
-from privet.structure.base_tables import BaseTables, deviation, in_fixed_point
+from privet.structure.base_tables import BaseTables, in_fixed_point
 from privet.structure.gradient_growth import CellGrid
 from privet.tables.protocol import Table
 from privet.terms import Share, Terms
@@ -79,7 +79,7 @@ class HistogramBase:
         rows = np.isin(feature_of, measured)
         counts = table.aggregate(ClassCounts(offsets, group, feature_of.size, n_classes))
         noisy = release.noisy(counts[rows], events["counts"]).astype(np.float64)
-        shares, effects, spread = self._effects(noisy, feature_of[rows], deviation(events["counts"]))
+        shares, effects, spread = self._effects(noisy, feature_of[rows], events["counts"].deviation)
         tables, noise = np.zeros((feature_of.size, start.start.size)), np.zeros(feature_of.size)
         tables[rows], noise[rows] = effects, spread
         return replace(
@@ -92,7 +92,7 @@ class HistogramBase:
 
     def noise_for_each_feature(self, encoding: Encoding, terms: Terms, share: Share | None) -> float:
         """Return the variance of the noise over the number of features, whose effects add up faster than it."""
-        return deviation(self.plan(encoding, terms, share)["counts"]) ** 2 / max(self._measured(encoding.n_features), 1)
+        return self.plan(encoding, terms, share)["counts"].deviation ** 2 / max(self._measured(encoding.n_features), 1)
 
     def _effects(self, counts: Floats, feature_of: IntArray, noise: float) -> tuple[Floats, Floats, Floats]:
         """Return the classes' shares, what each group adds to the scores, and the deviation that noise gives to that.

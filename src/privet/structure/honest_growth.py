@@ -198,12 +198,18 @@ class _TakeOut:
 
 
 def take_out_records(table: Table) -> tuple[NDArray[np.uint16], NDArray[np.int32]]:
-    """Take codes of shape (n_features, n_rows) and classes out of a table, in the order of its rows."""
+    """Take codes of shape (n_features, n_rows) and classes out of a table, in the order of its rows.
+
+    A code beyond the last of its feature is no code, and held within bounds; a record of no known class is left out.
+    """
     taken = _TakeOut()
     table.aggregate(taken)
     blocks = sorted(taken.blocks, key=lambda block: int(block.rows[0]) if block.rows.size else 0)
-    codes = np.concatenate([block.codes for block in blocks], axis=1).astype(np.uint16)
-    return codes, np.concatenate([block.target for block in blocks]).astype(np.int32)
+    last = (table.encoding.n_codes - 1).astype(np.uint16)[:, np.newaxis]
+    codes = np.minimum(np.concatenate([block.codes for block in blocks], axis=1).astype(np.uint16), last)
+    target = np.concatenate([block.target for block in blocks]).astype(np.int32)
+    known = (target >= 0) & (target < table.encoding.n_classes)
+    return (codes, target) if known.all() else (codes[:, known], target[known])
 
 
 def lay_out_records(table: Table, *, x_log_x: bool = False, looked_at: float = 0.0) -> Records:

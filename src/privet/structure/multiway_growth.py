@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,7 +13,7 @@ from privet.events import Event
 from privet.kernels.blocks import Whole
 from privet.kernels.histogram import NodeHistogram
 from privet.release import Release
-from privet.scores import SCORES, score_of_counts
+from privet.scores import SCORES, head_start, score_of_counts
 from privet.structure.building import Multiway, Split, Threshold, TreeBuilder
 from privet.structure.domains import Domains
 from privet.structure.explicit_trees import ExplicitTrees
@@ -201,7 +200,7 @@ class MultiwayGrowth:
         )
         feature = np.array(self._feature)
         per_feature = np.bincount(feature, minlength=domains.n_features)
-        handicap = [round(math.log(n) / rate) if n > 1 and rate > 0 else 0 for n in per_feature.tolist()]
+        handicap = [round(head_start(n, rate)) for n in per_feature.tolist()]
         scores -= np.array(handicap, np.int64)[feature]
         for node, used in enumerate(self._used):
             if used:
@@ -239,7 +238,7 @@ def grow_with_noisy_stop(
     """Grow a tree as Friedman and Schuster (2010) do: at every node a noisy count, a choice, and a stop on the count.
 
     A node stops if its noisy count, shared out over the classes of as many children as a node can have, is below the
-    standard deviation that Laplace noise of the event's scale has.
+    standard deviation of the event's noise.
 
     Parameters
     ----------
@@ -255,10 +254,9 @@ def grow_with_noisy_stop(
     *Privacy.* All open nodes release a count and a choice, those that then stop as well: which of them stop is a
     function of what was released.
     """
-    least_per_scale = growth.most_counts * math.sqrt(2)
     for count, choice in levels:
         records = release.noisy(growth.totals, count)
         chosen = release.choose(growth.scores(float(choice.parameter)), choice)
-        goes_on = records >= least_per_scale * float(count.parameter)
+        goes_on = records >= growth.most_counts * count.deviation
         growth.split([int(c) if go and growth.splits else None for c, go in zip(chosen, goes_on, strict=True)])
     return growth.finish()

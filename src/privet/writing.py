@@ -1,0 +1,136 @@
+"""Write files whole or not at all: beside the old one first, which is then replaced at once.
+
+A disk that is full, a signal or an error half way leaves the old file as it was. What is neither a file nor a new name
+(a pipe, a terminal, anything in /dev) is written to as it is.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_LONGEST_SUFFIX = 16
+_NO_ROOM_BESIDE = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+def replace_text(path: str | PathLike[str], text: str) -> None:
+    """Write text as UTF-8, line feeds as they are, in place of what was there."""
+    replace_bytes(path, text.encode("utf-8"))
+
+
+def replace_bytes(path: str | PathLike[str], content: bytes) -> None:
+    """Write bytes in place of what was there."""
+    with replacing(path) as beside:
+        beside.write_bytes(content)
+
+
+def replace_figure(path: str | PathLike[str], figure: Figure, **options: Any) -> None:
+    """Write a matplotlib figure as ``figure.savefig(path, **options)`` does: the format by the name, or added to it."""
+    path = Path(path)
+    kind = options.pop("format", None) or path.suffix[1:]
+    if not kind:
+        kind = figure.canvas.get_default_filetype()
+        path = path.with_name(f"{path.name.rstrip('.')}.{kind}")
+    drawn = BytesIO()
+    figure.savefig(drawn, format=kind, **options)
+    replace_bytes(path, drawn.getvalue())
+
+
+@contextmanager
+def replacing(path: str | PathLike[str]) -> Iterator[Path]:
+    """Give a path to write to; what is there when the block ends takes the place of `path`, all at once.
+
+    The path has the suffix of the wanted one and is in the same folder, so that to replace is one step of the file
+    system. The content is on the disk before it replaces anything. If the block or the replacing fails, for whatever
+    reason, an interrupt included, nothing is left beside the old file; only a process that is killed on the spot leaves
+    its unfinished ``.privet-...`` behind.
+
+    A new file has the permissions that `open` would give; a replaced one keeps owner (where that is allowed), group and
+    permissions, and a link to it still leads to it. One that may not be written to is refused. Where a file may be
+    written to but nothing may be put beside it, it is written in place, as `open` would.
+    """
+    wanted = Path(path)
+    if _is_special(wanted):
+        yield wanted
+        return
+    target = Path(os.path.realpath(wanted))  # through links: what they lead to is replaced, not they
+    old = target.stat() if target.exists() else None
+    if old is not None and not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(wanted))
+    suffix = target.suffix if len(target.suffix) <= _LONGEST_SUFFIX else ""
+    beside = target.with_name(f".privet-{secrets.token_hex(8)}{suffix}")
+    try:
+        try:
+            # Nobody else may read what is not yet known to be for them.
+            os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if old is None else 0o600))
+        except OSError as error:
+            if old is None or error.errno not in _NO_ROOM_BESIDE:
+                raise type(error)(error.errno, error.strerror, str(wanted)) from None
+            beside = target
+        yield beside
+        if beside is not target:
+            _finish(beside, target, old)
+    except BaseException:
+        if beside is not target:
+            with suppress(OSError):
+                beside.unlink()
+        raise
+
+
+def _is_special(path: Path) -> bool:
+    """Whether a path leads to what cannot be replaced: no file, or one that the system makes up."""
+    if path.absolute().is_relative_to("/dev") or path.absolute().is_relative_to("/proc"):
+        return True
+    try:
+        return not stat.S_ISREG(path.stat().st_mode)
+    except OSError:  # not there, or not to be looked at: making the file says what is wrong
+        return False
+
+
+def _finish(beside: Path, target: Path, old: os.stat_result | None) -> None:
+    """Put the new file on the disk, give it what the old one had, and replace it."""
+    descriptor = os.open(beside, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    if old is not None:
+        _take_over(beside, old)
+    try:
+        beside.replace(target)
+    except OSError as error:
+        if error.errno != errno.EBUSY:  # a file that is mounted by itself has a place that cannot be given away
+            raise
+        shutil.copyfile(beside, target)
+        beside.unlink()
+    with suppress(OSError):  # some systems do not open folders; the file is whole either way
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _take_over(beside: Path, old: os.stat_result) -> None:
+    mode = stat.S_IMODE(old.st_mode)
+    new = beside.stat()
+    if hasattr(os, "chown") and (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        with suppress(OSError):
+            os.chown(beside, -1, old.st_gid)
+        with suppress(OSError):
+            os.chown(beside, old.st_uid, -1)
+        if beside.stat().st_gid != old.st_gid:
+            mode &= ~stat.S_IRWXG  # they were meant for another group
+    beside.chmod(mode)
