@@ -21,7 +21,7 @@ from privet.fitting import bound_rows
 from privet.frames import open_frame, read_values
 from privet.ledger import Ledger
 from privet.parameters import check_choice, check_whole, exact
-from privet.release import Release, doubts_about_noise, open_release, secret_key
+from privet.release import Noise, Release, noise_source, open_release, secret_key
 from privet.schema import Neighbours
 from privet.terms import Allowance, Terms
 
@@ -29,6 +29,7 @@ T = TypeVar("T")
 
 CELLS = 1024  # of the public grid on which bounds are searched
 MOST_ROWS = 1_000_000  # of one unit
+UNNAMED = "units"  # what a column without a name is called
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ def noisy_row_count(
     >>> measured.privacy.epsilon
     0.1
     """
+    begun = _Begun.now()
     terms, n_rows = _terms(neighbours, units, max_rows), open_frame(frame).n_rows
     if neighbours != "add_remove":
         raise ParameterError(f"under {neighbours!r} the number of records is public: use it as it is")
@@ -78,7 +80,7 @@ def noisy_row_count(
     count = np.array([kept.sum()], dtype=np.int64)
     allowance = Allowance.of(epsilon)
     plan = Plan.in_sequence(count=terms.noise("number of records", allowance.whole))
-    release = _open(terms, allowance, plan, "noisy_row_count", of_units=units is not None)
+    release = begun.open(terms, allowance, plan, "noisy_row_count", _unit_column(units))
     return Measured(max(1, int(release.noisy(count, plan["count"])[0])), release.ledger)
 
 
@@ -133,6 +135,7 @@ def private_bounds(
     >>> 0 <= bounds.value.low < bounds.value.high < 1e7
     True
     """
+    begun = _Begun.now()
     share, limits = exact(outside, "outside").limit_denominator(1000), Numeric(low, high, grid=_grid(grid))
     if not 0 < share < Fraction(1, 2):
         raise ParameterError(f"outside must be between 0.001 and 0.5, got {outside}")
@@ -145,7 +148,7 @@ def private_bounds(
     )
     cuts = np.array(limits.cuts(CELLS))
     left, right = _sides(values, cuts, units, max_rows)
-    release = _open(terms, allowance, plan, "private_bounds", of_units=units is not None)
+    release = begun.open(terms, allowance, plan, "private_bounds", _unit_column(units))
     p, q = share.numerator, share.denominator
     lower = int(release.choose(-np.abs((q - p) * left - p * right)[None, :], plan["low"])[0])
     upper = int(release.choose(-np.abs(p * left - (q - p) * right)[None, :], plan["high"])[0])
@@ -192,8 +195,23 @@ def _grid(grid: str) -> Any:
     return grid
 
 
-def _open(terms: Terms, allowance: Allowance, plan: Plan, what: str, *, of_units: bool) -> Release:
-    """Charge the budgets in force and open the release."""
-    stated = Ledger.stating(terms, allowance, plan.whole, doubts_about_noise())
-    budgets.charge(budgets.in_force(), stated, what, of_units=of_units)
-    return open_release(Ledger(terms, allowance))
+def _unit_column(units: Any) -> str | None:
+    """Return the name of a column of units, for budgets: what protects one column's units says nothing of another's."""
+    return None if units is None else str(getattr(units, "name", None) or UNNAMED)
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """What a measurement asks for when it begins: the budgets to charge, and the noise to draw from."""
+
+    charged: tuple[budgets.Handle, ...]
+    noise: Noise
+
+    @staticmethod
+    def now() -> _Begun:
+        return _Begun(budgets.in_force(), noise_source())
+
+    def open(self, terms: Terms, allowance: Allowance, plan: Plan, what: str, unit: str | None) -> Release:
+        """Charge the budgets and open the release."""
+        budgets.charge(self.charged, Ledger.stating(terms, allowance, plan.whole, self.noise.doubts), what, unit=unit)
+        return open_release(Ledger(terms, allowance), self.noise)
