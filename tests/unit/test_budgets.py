@@ -68,12 +68,14 @@ def test_cross_validation_does_not_lose_a_charge():
         assert budget.spent == 4.0
 
 
+@pytest.mark.slow
 def test_grid_search_in_two_worker_processes_does_not_lose_a_charge():
     with privet.budget(epsilon=20.0) as budget:
         GridSearchCV(forest(), {"max_depth": [1, 2, 3]}, cv=5, n_jobs=2).fit(X, Y)
         assert budget.spent == 16.0
 
 
+@pytest.mark.slow
 def test_a_nested_search_in_worker_processes_does_not_lose_a_charge():
     with privet.budget(epsilon=20.0) as budget:
         inner = GridSearchCV(forest(), {"max_depth": [1, 2]}, cv=2)
@@ -87,6 +89,7 @@ def test_pickling_does_not_lose_a_charge():
         assert budget.spent == 1.0
 
 
+@pytest.mark.slow
 def test_a_process_started_inside_the_block_is_charged():
     with privet.budget(epsilon=5.0) as budget:
         process = multiprocessing.get_context("spawn").Process(target=fit_in_a_fresh_process)

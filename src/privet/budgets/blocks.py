@@ -90,7 +90,8 @@ def budget(*, epsilon: float, delta: float = 0.0) -> Iterator[Budget]:
     Ray or Spark cluster that was started elsewhere, on another machine, or in a container. Build it here and send it.
 
     A fit that begins in the block and comes to be charged after its end is refused. So is one under a budget whose
-    store was deleted. Processes that outlive the block are free once it is closed.
+    store was deleted. Workers that outlive the block are free once it is closed; a process that was started inside it
+    and outlives the one that opened it is refused, since nobody can say any more that the block was closed.
 
     Examples
     --------

@@ -30,7 +30,7 @@ class Process:
 
 def this_process() -> Process:
     """Return the process that asks."""
-    return next(_upwards(os.getpid()))
+    return next(_upwards(os.getpid()), Process(os.getpid(), ""))
 
 
 def ancestors() -> tuple[Process, ...]:
