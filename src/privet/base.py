@@ -26,7 +26,7 @@ from privet.fitting import encode_table, threads
 from privet.learning import Hints, Learner, NumberModel
 from privet.ledger import Ledger
 from privet.randomness import public_rng
-from privet.release import doubts_about_noise, open_release
+from privet.release import Noise, noise_source, open_release
 from privet.schema import Schema
 from privet.statements import RECORDS_PER_DELTA, delta_in_words, delta_is_large, stated_down
 from privet.terms import Allowance, Terms
@@ -50,7 +50,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
     n_jobs: int | None
 
     # Budgets that this object was pickled or cloned under; see privet.budgets.
-    _carried_budgets: tuple[Path, ...] = ()
+    _carried_budgets: tuple[budgets.Handle, ...] = ()
 
     @abstractmethod
     def _learner(self) -> Learner:
@@ -80,7 +80,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         if schema is None:
             raise ParameterError("plan() needs to know what is public: pass schema=Schema(...)")
         hint = self.n_rows_hint if n_rows_hint is None else n_rows_hint
-        planned = self._plan(schema, hint)[2]
+        planned = self._plan(schema, hint, noise_source())[2]
         _warn_of_large_delta(planned.allowance, hint)
         return planned
 
@@ -99,15 +99,16 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
                 f"fit() does not take {', '.join(sorted(unsupported))}: weights taken from data would not be private; "
                 "meet a rare class with a threshold on predict_proba"
             )
+        # Both are asked for once, here: what changes before the fit is done, in another thread, does not touch it.
+        charged, noise = budgets.in_force(self._carried_budgets), noise_source()
         schema, X, y = self._read(X, y)
-        learner, plan, planned = self._plan(schema, self.n_rows_hint)
+        learner, plan, planned = self._plan(schema, self.n_rows_hint, noise)
         _warn_of_large_delta(planned.allowance, self.n_rows_hint, again=False)
         rng = public_rng(self.random_state)
         table = encode_table(schema, schema.encoding(learner.bins), X, y, threads(self.n_jobs))
-        carried = budgets.in_force(self._carried_budgets)
-        budgets.charge(carried, planned, type(self).__name__)
-        ledger = Ledger(planned.terms, planned.allowance, self._doubts(schema), planned.cost)
-        self.model_ = learner.grow(table, open_release(ledger), rng, plan)
+        budgets.charge(charged, planned, type(self).__name__)
+        ledger = Ledger(planned.terms, planned.allowance, _doubts(schema, noise), planned.cost)
+        self.model_ = learner.grow(table, open_release(ledger, noise), rng, plan)
         self.privacy_ = ledger
         self._note_public_facts(schema, table.encoding)
         if self.epsilon is None:
@@ -125,22 +126,19 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         check_is_fitted(self, "model_")
         save(self, Path(path))
 
-    def _plan(self, schema: Schema, n_rows_hint: int | None) -> tuple[Learner, Plan, Ledger]:
+    def _plan(self, schema: Schema, n_rows_hint: int | None, noise: Noise) -> tuple[Learner, Plan, Ledger]:
         terms, hints = Terms.of(schema), _hints(n_rows_hint)
         allowance = self._allowance(schema, hints)
         learner = self._learner()
         share = None if allowance is None else allowance.whole
         plan = learner.plan(schema.encoding(learner.bins), terms, share, hints)
-        ledger = Ledger.stating(terms, allowance, plan.whole, self._doubts(schema))
+        ledger = Ledger.stating(terms, allowance, plan.whole, _doubts(schema, noise))
         ledger.facts = plan.facts
         return learner, plan, ledger
 
     def _allowance(self, schema: Schema, hints: Hints) -> Allowance | None:
         """Return the guarantee to plan with: the one asked for, unless a subclass has a stronger one for free."""
         return None if self.epsilon is None else Allowance.of(self.epsilon, self.delta)
-
-    def _doubts(self, schema: Schema) -> list[str]:
-        return [*([schema.inferred] if schema.inferred else []), *doubts_about_noise()]
 
     def _read(self, X: Any, y: Any) -> tuple[Schema, Any, Any]:
         """Return the declared schema, or one read off the data with a warning; and the data, checked by its form."""
@@ -254,6 +252,10 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
     def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:
         assert isinstance(encoding.target, RangeTarget)
         super()._note_public_facts(schema, encoding)
+
+
+def _doubts(schema: Schema, noise: Noise) -> list[str]:
+    return [*([schema.inferred] if schema.inferred else []), *noise.doubts]
 
 
 def _hints(n_rows: object) -> Hints:

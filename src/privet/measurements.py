@@ -21,7 +21,7 @@ from privet.fitting import bound_rows, of_width, read_units
 from privet.frames import open_frame, read_values
 from privet.ledger import Ledger
 from privet.parameters import check_choice, check_whole, exact
-from privet.release import Release, doubts_about_noise, open_release, secret_key
+from privet.release import Noise, Release, noise_source, open_release, secret_key
 from privet.schema import Neighbours
 from privet.terms import Allowance, Terms
 
@@ -81,6 +81,7 @@ def noisy_row_count(
     >>> measured.privacy.epsilon
     0.1
     """
+    begun = _Begun.now()
     terms, n_rows = _terms(neighbours, units, max_rows, unit_column), open_frame(of_width(frame, 1)).n_rows
     if neighbours != "add_remove":
         raise ParameterError(f"under {neighbours!r} the number of records is public: use it as it is")
@@ -88,7 +89,7 @@ def noisy_row_count(
     count = np.array([kept.sum()], dtype=np.int64)
     allowance = Allowance.of(epsilon)
     plan = Plan.in_sequence(count=terms.noise("number of records", allowance.whole))
-    release = _open(terms, allowance, plan, "noisy_row_count")
+    release = begun.open(terms, allowance, plan, "noisy_row_count")
     return Measured(max(1, int(release.noisy(count, plan["count"])[0])), release.ledger)
 
 
@@ -144,6 +145,7 @@ def private_bounds(
     >>> 0 <= bounds.value.low < bounds.value.high < 1e7
     True
     """
+    begun = _Begun.now()
     share, limits = exact(outside, "outside").limit_denominator(1000), Numeric(low, high, grid=_grid(grid))
     if not 0 < share < Fraction(1, 2):
         raise ParameterError(f"outside must be between 0.001 and 0.5, got {outside}")
@@ -156,7 +158,7 @@ def private_bounds(
     )
     cuts = np.array(limits.cuts(CELLS))
     left, right = _sides(values, cuts, units, max_rows)
-    release = _open(terms, allowance, plan, "private_bounds")
+    release = begun.open(terms, allowance, plan, "private_bounds")
     p, q = share.numerator, share.denominator
     lower = int(release.choose(-np.abs((q - p) * left - p * right)[None, :], plan["low"])[0])
     upper = int(release.choose(-np.abs(p * left - (q - p) * right)[None, :], plan["high"])[0])
@@ -209,8 +211,18 @@ def _grid(grid: str) -> Any:
     return grid
 
 
-def _open(terms: Terms, allowance: Allowance, plan: Plan, what: str) -> Release:
-    """Charge the budgets in force and open the release."""
-    stated = Ledger.stating(terms, allowance, plan.whole, doubts_about_noise())
-    budgets.charge(budgets.in_force(), stated, what)
-    return open_release(Ledger(terms, allowance))
+@dataclass(frozen=True)
+class _Begun:
+    """What a measurement asks for when it begins: the budgets to charge, and the noise to draw from."""
+
+    charged: tuple[budgets.Handle, ...]
+    noise: Noise
+
+    @staticmethod
+    def now() -> _Begun:
+        return _Begun(budgets.in_force(), noise_source())
+
+    def open(self, terms: Terms, allowance: Allowance, plan: Plan, what: str) -> Release:
+        """Charge the budgets and open the release."""
+        budgets.charge(self.charged, Ledger.stating(terms, allowance, plan.whole, self.noise.doubts), what)
+        return open_release(Ledger(terms, allowance), self.noise)

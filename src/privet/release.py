@@ -16,9 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -293,56 +294,70 @@ def _expect(event: Event, mechanism: Mechanism) -> None:
         raise ReplayError(f"{event.name!r} was planned as {event.mechanism}, which cannot be drawn here")
 
 
-_seed: int | None = None
-_stand_in: Outcomes | None = None
+# Of the context, not of the process: what one thread does for a test voids no claim, and backs none, of another's.
+_seed: ContextVar[int | None] = ContextVar("seed of the noise", default=None)
+_stand_in: ContextVar[Outcomes | None] = ContextVar("stand-in for outcomes", default=None)
 
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """Draw noise from a seed inside the block; see `privet.testing.seeded_noise`."""
-    global _seed
-    before, _seed = _seed, seed
+    before = _seed.set(seed)
     try:
         yield
     finally:
-        _seed = before
+        _seed.reset(before)
 
 
 @contextmanager
 def outcomes_from(stand_in: Outcomes) -> Iterator[None]:
     """Let all fits inside the block take their outcomes from `stand_in`; they claim nothing."""
-    global _stand_in
-    before, _stand_in = _stand_in, stand_in
+    before = _stand_in.set(stand_in)
     try:
         yield
     finally:
-        _stand_in = before
+        _stand_in.reset(before)
 
 
-def doubts_about_noise() -> list[str]:
-    """Return why a fit started now could claim nothing on account of its noise."""
-    doubts = {SEEDED: _seed is not None, STAND_IN: _stand_in is not None}
-    return [doubt for doubt, holds in doubts.items() if holds]
+class Noise(NamedTuple):
+    """Where the randomness of one fit comes from, and why the fit could claim nothing on account of that.
+
+    A fit asks for it once and takes both from the same answer, so that its ledger speaks of the noise that it has.
+    """
+
+    source: samplers.Source
+    doubts: tuple[str, ...]
+    stand_in: Outcomes | None
 
 
-def open_release(ledger: Ledger) -> Release:
-    """Return the release of one fit: on the operating system's entropy, unless a test asked otherwise."""
-    for doubt in doubts_about_noise():
+def noise_source() -> Noise:
+    """Return the noise for a fit that begins now: the operating system's entropy, unless a test asked otherwise."""
+    seed, stand_in = _seed.get(), _stand_in.get()
+    doubts = {SEEDED: seed is not None, STAND_IN: stand_in is not None}
+    source = _source() if seed is None else SeededSource(seed)
+    return Noise(source, tuple(doubt for doubt, holds in doubts.items() if holds), stand_in)
+
+
+def open_release(ledger: Ledger, noise: Noise | None = None) -> Release:
+    """Return the release of one fit, on the noise that it asked for; the ledger takes over what is to be doubted."""
+    noise = noise_source() if noise is None else noise
+    for doubt in noise.doubts:
         ledger.doubt(doubt)
-    if _stand_in is not None:
-        return Release(ledger, _stand_in)
-    return Release(ledger, Noiseless(_source()) if ledger.allowance is None else drawn())
+    if noise.stand_in is not None:
+        return Release(ledger, noise.stand_in)
+    return Release(ledger, Noiseless(noise.source) if ledger.allowance is None else Drawn(noise.source))
 
 
 def drawn() -> Drawn:
     """Return outcomes drawn by the samplers, on the operating system's entropy or on the seed of a test."""
-    return Drawn(_source())
+    return Drawn(noise_source().source)
 
 
 def secret_key() -> bytes:
     """Draw a fresh key for bounding the rows of a unit."""
-    return samplers.key(_source())
+    return samplers.key(noise_source().source)
 
 
 def _source() -> samplers.Source:
-    return samplers.SystemSource() if _seed is None else SeededSource(_seed)
+    """Return the secret source of randomness; the library's own tests put a repeatable stream in its place."""
+    return samplers.SystemSource()

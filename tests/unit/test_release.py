@@ -1,15 +1,33 @@
 """The door charges before it draws, records and replays, and deals coins that nobody can guess."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from privet import Numeric, RandomDecisionForestClassifier, Schema, release, samplers
 from privet.errors import BudgetError
+from privet.fitting import encode_table
 from privet.ledger import Ledger
-from privet.release import Coins, Drawn, Forced, Recording, Release, ReplayError, drawn, secret_key
+from privet.randomness import SeededSource
+from privet.release import (
+    SEEDED,
+    Coins,
+    Drawn,
+    Forced,
+    Recording,
+    Release,
+    ReplayError,
+    drawn,
+    noise_source,
+    open_release,
+    secret_key,
+)
 from privet.tables import Block
 from privet.terms import Allowance, Terms
+from privet.testing import seeded_noise
 from tests.unit.test_tables import StateSum, table
 
 TERMS = Terms()
@@ -90,3 +108,61 @@ def test_keys_are_fresh_and_never_printed():
 def test_a_mechanism_that_was_not_planned_cannot_be_drawn():
     with pytest.raises(ReplayError):
         Drawn(None).noisy(np.arange(3), TERMS.permute_and_flip("labels", Fraction(1)))
+
+
+class Counting:
+    """The operating system's entropy, with the words counted."""
+
+    def __init__(self):
+        self.source, self.n_words = samplers.SystemSource(), 0
+
+    def words(self, n):
+        self.n_words += n
+        return self.source.words(n)
+
+
+def fit():
+    """Return a fitted estimator."""
+    schema = Schema({"x": Numeric(0, 1)}, classes=[0, 1])
+    clf = RandomDecisionForestClassifier(1.0, schema=schema, n_trees=2, max_depth=2)
+    return clf.fit(np.linspace(0, 1, 20)[:, None], np.arange(20) % 2)
+
+
+def test_a_seed_in_one_thread_is_none_in_another(monkeypatch):
+    secret = Counting()
+    monkeypatch.setattr(release, "_source", lambda: secret)
+    with ThreadPoolExecutor(1) as thread, seeded_noise(5):
+        beside = thread.submit(fit).result(120)
+    assert beside.privacy_.proven
+    assert secret.n_words > 0
+
+
+def test_a_seed_that_another_thread_sets_in_the_middle_of_a_fit_reaches_neither_its_noise_nor_its_ledger(monkeypatch):
+    secret, begun, seeded = Counting(), threading.Event(), threading.Event()
+
+    def wait_for_the_seed(*arguments):
+        begun.set()
+        assert seeded.wait(120)
+        return encode_table(*arguments)
+
+    monkeypatch.setattr(release, "_source", lambda: secret)
+    monkeypatch.setattr("privet.base.encode_table", wait_for_the_seed)
+    with ThreadPoolExecutor(1) as thread:
+        running = thread.submit(fit)
+        assert begun.wait(120)
+        with seeded_noise(5):
+            seeded.set()
+            beside = running.result(120)
+    assert beside.privacy_.proven
+    assert secret.n_words > 0
+
+
+def test_noise_and_doubts_are_one_answer():
+    assert noise_source().doubts == ()
+    with seeded_noise(5):
+        noise = noise_source()
+    assert noise.doubts == (SEEDED,)
+    assert isinstance(noise.source, SeededSource)
+    ledger = Ledger(Terms(), Allowance.of(1.0))
+    open_release(ledger, noise)
+    assert not ledger.proven, "the noise is seeded, though the block is over"
