@@ -4,8 +4,11 @@ BIN := .venv/bin
 JOBS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
+# Old versions are warned about by new ones that they use; these warnings are not ours.
+OLD := -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test lowest steady lint bench docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 14
@@ -15,6 +18,12 @@ demo: .venv/dev.stamp ## train on Adult; print accuracies and what was spent; wr
 
 test: lint ## check style, types and import contracts, then run all tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)
+
+lowest: .venv-lowest/stamp ## run the quick unit tests on the lowest versions that pyproject.toml allows
+	.venv-lowest/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not slow" $(OLD) tests/unit $(PYTEST_ARGS)
+
+steady: .venv/dev.stamp ## run everything many times, in random order on a busy machine; takes hours
+	bash benchmarks/steady.sh
 
 lint: .venv/dev.stamp ## check style, types and import contracts
 	$(BIN)/ruff check .
@@ -32,7 +41,7 @@ docs: .venv/docs.stamp ## build the documentation into site/
 	@echo "open site/index.html"
 
 clean: ## remove everything that was made, .venv included
-	rm -rf .venv build dist site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-lowest build dist site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples -type d -name __pycache__ -prune -exec rm -rf {} +
 
 # The build back end comes first and is used without isolation, so that it is pinned like everything else.
@@ -46,4 +55,10 @@ clean: ## remove everything that was made, .venv included
 
 .venv/docs.stamp: .venv/dev.stamp
 	$(PIP) --no-build-isolation --editable '.[docs]'
+	@touch $@
+
+.venv-lowest/stamp: pyproject.toml constraints-lowest.txt
+	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip --disable-pip-version-check install --quiet --requirement constraints-lowest.txt
+	.venv-lowest/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -39,13 +39,17 @@ def public_rng(random_state: RandomState = None) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(0, 2**32, size=4, dtype=np.uint32))
     if random_state is None:
-        return np.random.default_rng()
+        return _unseeded()
     # A bool is an Integral, but as a seed it is surely a mistake.
     if isinstance(random_state, Integral) and not isinstance(random_state, bool) and random_state >= 0:
         return np.random.default_rng(int(random_state))
     raise ParameterError(
         f"random_state must be None, an int >= 0, a numpy Generator or a RandomState; got {random_state!r}"
     )
+
+
+def _unseeded() -> np.random.Generator:
+    return np.random.default_rng()
 
 
 def derive_seed(rng: np.random.Generator) -> int:

@@ -18,7 +18,7 @@ from privet.audit import NeighbourPair, statistical_audit
 from privet.audit.neighbours import data_set
 from privet.audit.projections import Steps
 
-pytestmark = pytest.mark.law
+pytestmark = [pytest.mark.law, pytest.mark.slow]
 
 ONE = {"a": Categorical([0, 1])}
 TWO = {**ONE, "x": Numeric(0, 1, bins=4)}  # with bins to be found

@@ -6,8 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-# With fixed seeds a verdict never changes; with the system's source a right sampler fails once in a million runs.
+# A verdict on fixed seeds never changes.
 SURE = 1e-6
+
+# On the system's source a right sampler fails at most once in a billion runs: `surely` makes the p-value a bound that
+# holds for any number of draws, where Pearson's is an approximation. What must be rejected escapes more rarely still.
+SURE_OF_THE_SYSTEM = 1e-9
 
 
 class Law(Protocol):
@@ -16,7 +20,7 @@ class Law(Protocol):
     def quantile(self, p: ArrayLike) -> NDArray[np.int64]: ...
 
 
-def p_value_of_noise(draws: NDArray[np.int64], law: Law, n_bins: int = 40) -> float:
+def p_value_of_noise(draws: NDArray[np.int64], law: Law, n_bins: int = 40, *, surely: bool = False) -> float:
     """Pearson's chi-square over bins of about equal mass, and ever smaller ones in both tails, where faults hide."""
     tails = 0.5 ** np.arange(1, 12) / n_bins
     tops = np.unique(law.quantile(np.concatenate([tails, np.arange(1, n_bins) / n_bins, 1 - tails])))
@@ -24,12 +28,15 @@ def p_value_of_noise(draws: NDArray[np.int64], law: Law, n_bins: int = 40) -> fl
     edges = np.unique(np.concatenate([tops - 1, tops]))
     mass = np.diff(np.concatenate([[0.0], law.cdf(edges), [1.0]]))
     counts = np.bincount(np.searchsorted(edges, draws), minlength=edges.size + 1)
-    return p_value_of_counts(counts, mass)
+    return sure_p_value_of_counts(counts, mass) if surely else p_value_of_counts(counts, mass)
 
 
-def p_value_of_choices(choices: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
+def p_value_of_choices(
+    choices: NDArray[np.int64], probabilities: NDArray[np.float64], *, surely: bool = False
+) -> float:
     """Pearson's chi-square of selections against their exact probabilities."""
-    return p_value_of_counts(np.bincount(choices, minlength=probabilities.size), probabilities)
+    counts = np.bincount(choices, minlength=probabilities.size)
+    return sure_p_value_of_counts(counts, probabilities) if surely else p_value_of_counts(counts, probabilities)
 
 
 def p_value_of_counts(counts: NDArray[np.int64], mass: NDArray[np.float64]) -> float:
@@ -46,3 +53,12 @@ def p_value_of_counts(counts: NDArray[np.int64], mass: NDArray[np.float64]) -> f
         return 1.0
     statistic = np.sum((counts - expected) ** 2 / expected)
     return float(stats.chi2.sf(statistic, counts.size - 1))
+
+
+def sure_p_value_of_counts(counts: NDArray[np.int64], mass: NDArray[np.float64]) -> float:
+    """A union bound over exact binomial tests: of every cell, and of every cell together with all before it."""
+    hits = np.concatenate([counts, np.cumsum(counts)])
+    chances = np.clip(np.concatenate([mass, np.cumsum(mass)]), 0, 1)
+    trials = counts.sum()
+    tails = np.minimum(stats.binom.cdf(hits, trials, chances), stats.binom.sf(hits - 1, trials, chances))
+    return float(min(1.0, 2 * tails.min() * tails.size))

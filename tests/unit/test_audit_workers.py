@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from privet.audit import NeighbourPair, Progress, neighbours, statistical_audit
+from privet.audit import NeighbourPair, Progress, neighbours, statistical, statistical_audit
 from privet.audit.peer import decode
 from privet.audit.projections import Agreement, TreeLabels, Value
 from privet.audit.store import OutcomeStore
@@ -61,7 +62,7 @@ def audit(train: Any, *, trainings: int = 800, pairs: Any = (PAIR,), **more: Any
 @pytest.mark.parametrize("python", [None, sys.executable], ids=["processes", "another interpreter"])
 def test_trainings_elsewhere_give_the_same_verdicts_as_here(trainers: Path, python: str | None) -> None:
     assert audit(f"{trainers}:reveal", n_jobs=2, python=python).refuted
-    settings = {"truth": 0.6}
+    settings = {"truth": 0.6}  # on the system's entropy: refuted by chance with a probability below 1e-14
     assert not audit(f"{trainers}:respond", n_jobs=2, python=python, settings=settings).refuted
 
 
@@ -178,9 +179,12 @@ def test_a_damaged_store_is_refused(tmp_path: Path) -> None:
         OutcomeStore(path).load("k", 1)
 
 
-def test_minutes_are_a_limit_too() -> None:
+def test_minutes_are_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = count()
+    monkeypatch.setattr(statistical, "monotonic", lambda: next(ticks) / 100)  # a chunk takes 10 ms
     report = audit(lambda X, y: len(y), trainings=None, max_minutes=0.02)  # type: ignore[arg-type]
     assert report.refuted
+    assert report.trainings == 64 * 120
     with pytest.raises(AuditError, match=r"max_minutes=1e-09.*max_trainings=\d+"):
         audit(lambda X, y: len(y), trainings=None, max_minutes=1e-9)  # type: ignore[arg-type]
 

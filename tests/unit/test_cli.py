@@ -17,7 +17,7 @@ from privet.reproduce.entry import Result, Settings
 
 def privet_command(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "privet", *arguments], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-m", "privet", *arguments], capture_output=True, text=True, check=False, timeout=600
     )
 
 
@@ -64,7 +64,7 @@ def test_help_does_not_load_the_heavy_libraries() -> None:
         "heavy = {'numpy', 'sklearn', 'numba', 'opendp', 'pandas', 'matplotlib'} & set(sys.modules)\n"
         "sys.exit(repr(heavy) if heavy else 0)\n"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=600)
     assert (result.returncode, result.stderr) == (0, "")
 
 

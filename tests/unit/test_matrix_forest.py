@@ -357,6 +357,7 @@ def test_balanced_votes_find_a_rare_class_that_weight_votes_never_name():
     assert 0.2 < named["balanced"] < 0.6
 
 
+@pytest.mark.slow
 def test_feature_subsets_are_chosen_from_public_facts_where_the_domain_is_too_large():
     clf = make(schema=HUGE, strategy="cells", tune="public", n_ensembles="auto", max_depth=6)
     few, many = (clf.plan(n_rows_hint=n).facts["shape"] for n in (500, 10_000_000))

@@ -23,7 +23,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 def common_style() -> Iterator[None]:
     """Draw and save figures in the common style; nothing of it stays behind."""
     import matplotlib as mpl
-    from cycler import cycler
+    from matplotlib.rcsetup import cycler
 
     settings: dict[RcKeyType, Any] = {
         "axes.grid": True,

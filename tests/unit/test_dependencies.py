@@ -1,0 +1,64 @@
+"""What the library imports is what it declares, and the lowest versions that it declares are those it is tested on."""
+
+import ast
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+
+# Distributions whose modules have another name.
+MODULES = {"scikit-learn": "sklearn", "scikit-image": "skimage", "pyyaml": "yaml"}
+ELSEWHERE = {"diffprivlib"}  # imported by scripts that run in an environment of their own
+WITHOUT_AN_IMPORT = {"shap"}  # the exported explainer is handed to it
+
+
+def requirements(*extras):
+    """Return from the names of what the core and these extras need to their lower bounds."""
+    lines = [*PROJECT["dependencies"], *(line for extra in extras for line in EXTRAS[extra])]
+    return dict(line.split(">=") for line in lines if ">=" in line)
+
+
+def imported():
+    """Return the top-level modules that the sources import, apart from those of Python and our own."""
+    found = set()
+    for file in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                found.add(node.module.partition(".")[0])
+    return found - sys.stdlib_module_names - {"privet"}
+
+
+def test_what_is_imported_is_declared_and_what_is_declared_is_imported():
+    declared = set(requirements("frames", "plots", "reproduce", "onnx", "explain", "all")) - WITHOUT_AN_IMPORT
+    assert imported() - ELSEWHERE == {MODULES.get(name, name) for name in declared}
+
+
+def test_every_dependency_of_users_has_a_lower_bound():
+    users = [
+        *PROJECT["dependencies"],
+        *(line for extra in EXTRAS if extra not in ("dev", "docs") for line in EXTRAS[extra]),
+    ]
+    assert [line for line in users if ">=" not in line and not line.startswith("privet[")] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "bound"), requirements("all", "reproduce", "frames", "plots", "onnx", "explain").items()
+)
+def test_the_lowest_versions_are_those_that_are_tested(name, bound):
+    pins = dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / "constraints-lowest.txt").read_text(), re.MULTILINE))
+    assert same(pins[name], bound), (
+        f"constraints-lowest.txt has {name} {pins[name]}; CONTRIBUTING.md says how to renew it"
+    )
+
+
+def same(version, bound):
+    """Compare versions up to zeros at their ends."""
+    return re.sub(r"(\.0)+$", "", version) == re.sub(r"(\.0)+$", "", bound)
