@@ -77,7 +77,7 @@ class Finding:
     ----------
     name, flaw : str
         The pair (or check) and the flaw that it is made for.
-    kind : {"statistical", "exact", "ledger"}
+    kind : {"statistical", "exact", "ledger", "way in", "search"}
         How the evidence was got.
     epsilon : float
         A lower bound on epsilon: with ``confidence`` if statistical, certain if exact.
@@ -95,7 +95,7 @@ class Finding:
 
     name: str
     flaw: str
-    kind: Literal["statistical", "exact", "ledger"]
+    kind: Literal["statistical", "exact", "ledger", "way in", "search"]
     epsilon: float
     refuted: bool
     event: str
