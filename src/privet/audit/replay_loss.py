@@ -29,7 +29,7 @@ MOST_TUPLES = 5_000
 SMALLEST = 1e-300  # what is less likely is taken for impossible on neither side
 
 
-class DifferentQuestions(Exception):
+class DifferentQuestionsError(Exception):
     """The neighbour led to another question: whoever sees the ledger can tell the two apart."""
 
 
@@ -89,10 +89,10 @@ class Followed:
         if self._earlier is not None:
             place = len(self.asked)
             if place >= len(self._earlier):
-                raise DifferentQuestions(event.name)
+                raise DifferentQuestionsError(event.name)
             before = self._earlier[place]
             if before.event != event or before.measured.shape != measured.shape:
-                raise DifferentQuestions(event.name)
+                raise DifferentQuestionsError(event.name)
             answer = before.answer
         self.asked.append(Asked(event, measured, answer))
         return answer.copy()
@@ -120,7 +120,7 @@ def loss_along_a_run(subject: Subject, data: DataSet, neighbour: DataSet, seed: 
     second = Followed(public_rng(seed), first.asked)
     try:
         subject.run(neighbour, second)
-    except DifferentQuestions as different:
+    except DifferentQuestionsError as different:
         return math.inf, f"the question {different} that only one of them leads to"
     if len(second.asked) != len(first.asked):
         return math.inf, "a question that only one of them leads to"

@@ -17,6 +17,7 @@ from privet.randomness import PublicRng, public_rng
 COPIES = (0, 1, 2, 3, 5, 8, 13, 21, 34)
 MOST_RECORDS = 100
 PATIENCE = 8  # steps without a gain before a new start
+SWEPT = 24  # the search begins with 0, 1, 2, ... copies of one record
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class _Climb:
 
     def step(self) -> None:
         """Look at one pair; go there if it loses at least as much as the last."""
-        fresh = self._here is None or self._waited >= PATIENCE
+        fresh = self._here is None or self._waited >= PATIENCE or self.looked_at <= SWEPT
         state = self._start() if fresh or self._here is None else self._near(self._here)
         loss, where = loss_along_a_run(self._subject, *state.pair, state.seed)
         self.looked_at += 1
@@ -88,6 +89,9 @@ class _Climb:
             self.best, self.best_loss, self.where = state, loss, where
 
     def _start(self) -> State:
+        if self.looked_at < SWEPT:  # copies of one record, one more each time: no threshold of a count is passed over
+            cell = self._cell()
+            return self._with_unit(State((cell,) * self.looked_at, (), (), self._seed()), cell)
         kinds = int(self._rng.integers(1, 4))
         common = tuple(
             record for _ in range(kinds) for record in [self._cell()] * int(self._rng.choice(COPIES[: 10 - kinds]))
@@ -109,15 +113,18 @@ class _Climb:
             return replace(state, seed=self._seed())
         return replace(state, common=tuple(common[-MOST_RECORDS:]))
 
-    def _with_unit(self, state: State) -> State:
-        """Give the unit new rows: they come or go, or are replaced, or labelled anew."""
-        alike = self._rng.random() < 0.7  # equal rows move one count as far as a unit can
-        after = [self._cell()] * self._rows if alike else [self._cell() for _ in range(self._rows)]
+    def _with_unit(self, state: State, row: Record | None = None) -> State:
+        """Give the unit new rows, or this one: they come or go, or are replaced, or labelled anew."""
+        alike = row is not None or self._rng.random() < 0.7  # equal rows move one count as far as a unit can
+        first = self._cell() if row is None else row
+        after = [first] * self._rows if alike else [self._cell() for _ in range(self._rows)]
         relation = self._subject.schema.neighbours
         if relation == "add_remove":
             rows = tuple(after)
-            return replace(state, before=(), after=rows) if self._rng.random() < 0.5 else replace(
-                state, before=rows, after=()
+            return (
+                replace(state, before=(), after=rows)
+                if self._rng.random() < 0.5
+                else replace(state, before=rows, after=())
             )
         other = self._cell() if alike else None
         before = tuple(self._other(row, other, relation) for row in after)

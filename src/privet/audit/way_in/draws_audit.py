@@ -51,8 +51,10 @@ class Noise:
 
     @property
     def law(self) -> laws.DiscreteLaplace | laws.DiscreteGaussian:
-        return laws.DiscreteLaplace(LAPLACE.parameter) if self.event is LAPLACE else laws.DiscreteGaussian(
-            GAUSSIAN.parameter
+        return (
+            laws.DiscreteLaplace(LAPLACE.parameter)
+            if self.event is LAPLACE
+            else laws.DiscreteGaussian(GAUSSIAN.parameter)
         )
 
     @property

@@ -83,9 +83,9 @@ def frame_of(schema: Schema, columns: Columns, rows: Sequence[int] | None = None
         if isinstance(domain, Numeric) and not odd:
             made[name] = np.array(values, dtype=np.float64)
         elif domain is not None:
-            cells = np.empty(len(values), dtype=object)
-            cells[:] = values
-            made[name] = pd.Series(cells, dtype=object)
+            cells_of_column = np.empty(len(values), dtype=object)
+            cells_of_column[:] = values
+            made[name] = pd.Series(cells_of_column, dtype=object)
         else:
             made[name] = values
     return pd.DataFrame(made)

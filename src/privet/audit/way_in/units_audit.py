@@ -74,7 +74,7 @@ def _world(estimator: PrivateEstimator) -> tuple[Columns, Ids, Any, int]:
 
 def _added_and_removed(estimator: PrivateEstimator) -> str:
     columns, ids, labels, most = _world(estimator)
-    everyone = [place for place in range(len(ids))]
+    everyone = list(range(len(ids)))
     whole = _arrive(estimator, columns, ids, labels, everyone).counted()
     if whole.total() != 1 + 3 * most:
         return f"of units of 1, {most}, {most + 2} and {2 * most + 1} rows {whole.total()} rows arrive"

@@ -79,7 +79,7 @@ def gathered(table: Table) -> Arrived:
     return Arrived(places[order], records[order], derived[order], len(gather.shown))
 
 
-class _Reached(Exception):
+class _Reached(BaseException):
     """The learner was reached; there is no need to grow anything."""
 
     def __init__(self, arrived: Any) -> None:
@@ -87,22 +87,17 @@ class _Reached(Exception):
         self.arrived = arrived
 
 
-@dataclass(frozen=True)
 class _Watching:
-    """A learner that plans as its original does, and looks at its table instead of growing."""
+    """A learner that is as its original, but looks at its table instead of growing."""
 
-    original: Learner
-    look: Callable[[Table], Any]
+    def __init__(self, original: Learner, look: Callable[[Table], Any]) -> None:
+        self._original, self._look = original, look
 
-    @property
-    def bins(self) -> int:
-        return self.original.bins
-
-    def plan(self, *arguments: Any, **keywords: Any) -> Any:
-        return self.original.plan(*arguments, **keywords)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._original, name)
 
     def grow(self, table: Table, *_: Any) -> Any:
-        raise _Reached(self.look(table))
+        raise _Reached(self._look(table))
 
 
 def reach(estimator: PrivateEstimator, X: Any, y: Any, look: Callable[[Table], Any]) -> Any:
@@ -128,6 +123,13 @@ def arrive(estimator: PrivateEstimator, X: Any, y: Any) -> Arrived:
 def with_schema(estimator: PrivateEstimator, schema: Schema, **changes: Any) -> Any:
     """Return a copy of an estimator on another schema."""
     return clone(estimator).set_params(schema=schema, **changes)
+
+
+def without_unit(estimator: PrivateEstimator) -> Any:
+    """Return a copy of an estimator that protects single records."""
+    schema = estimator.schema
+    assert schema is not None
+    return with_schema(estimator, Schema(schema.features, schema.target, neighbours=schema.neighbours))
 
 
 def finding(name: str, flaw: str, problem: str, fine: str = "no difference") -> Finding:

@@ -12,9 +12,8 @@ from privet.audit.way_in.draws_audit import draws_audit
 from privet.audit.way_in.encoding_audit import encoding_audit
 from privet.audit.way_in.prices_audit import prices_audit
 from privet.audit.way_in.units_audit import units_audit
-from privet.audit.way_in.watching import with_schema
+from privet.audit.way_in.watching import without_unit
 from privet.base import PrivateEstimator
-from privet.schema import Schema
 
 LOOKED_AT = (
     "Looked at on the way in, through fit: units, encoding, blocks and budgets; at the door: coins and draws; "
@@ -49,9 +48,7 @@ def way_in_audit(estimator: PrivateEstimator, effort: WayInEffort, notes: list[s
     notes : list of str
         What could not be looked at is added here.
     """
-    schema = estimator.schema
-    assert schema is not None
-    plain = with_schema(estimator, Schema(schema.features, schema.target, neighbours=schema.neighbours))
+    plain = without_unit(estimator)
     notes.append(LOOKED_AT)
     return [
         *prices_audit(estimator),
