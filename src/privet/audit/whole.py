@@ -40,13 +40,13 @@ class Effort:
     trainings: int  # for each pair, all in all
     pairs: int  # canaries and named pairs for the statistical audit
     replays: int  # canaries for the ledger audit
-    steps: tuple[int, ...] = (60, 30)  # of the search: for records, for units, on numbers
+    steps: tuple[int, ...] = (90, 30)  # of the search: for records, for units, on numbers
     way_in: WayInEffort = QUICK
 
 
 SMALL = ((2, 1, 2), (1, 1, 2))
 EFFORTS = {
-    "quick": Effort(SMALL, 300, 2, 2),
+    "quick": Effort(SMALL, 270, 2, 2),
     "thorough": Effort(
         ((2, 2, 3), (1, 2, 4), (2, 2, 2), *SMALL), 7_500, 1_000, 1_000, steps=(1_200, 600, 600), way_in=THOROUGH
     ),
