@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs from anywhere
 
 from benchmarks.plants import PLANTS, PLANTS_FOR_THE_SEARCH, Plant
+
 from privet import published
 from privet.audit import AuditReport, audit
 from privet.datasets import load_adult
