@@ -1,7 +1,7 @@
 """Plant flaws in privet one at a time, audit, and write what was found into docs/audit.md.
 
-Run ``python benchmarks/planted_flaws.py``; ``--quick`` audits at level "quick" alone and writes nothing. Audits are made
-without trainings (``pairs=[]``): these could only add to what is found.
+Run ``python benchmarks/planted_flaws.py``; ``--quick`` audits at level "quick" alone and writes nothing. Audits are
+made without trainings (``pairs=[]``): these could only add to what is found.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ def flaws(levels: list[str]) -> list[str]:
     rows = [_header(["planted flaw", "where"], levels)]
     sound = PLANTS[1].estimator()
     rows.append(_row(["*none: the library as it is*", ""], [audit(sound, level, pairs=[]) for level in levels]))
-    for plant in (*PLANTS, *PLANTS_FOR_THE_SEARCH):
-        rows.append(_row([plant.flaw, f"`{plant.place}`"], [_audited(plant, level) for level in levels]))
-    return rows
+    return rows + [
+        _row([plant.flaw, f"`{plant.place}`"], [_audited(plant, level) for level in levels])
+        for plant in (*PLANTS, *PLANTS_FOR_THE_SEARCH)
+    ]
 
 
 def printed(levels: list[str]) -> list[str]:

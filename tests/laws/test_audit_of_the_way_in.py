@@ -1,4 +1,4 @@
-"""`audit` looks at all that stands before a learner: flaws planted there are refuted, and the library as it is is not."""
+"""`audit` looks at all that stands before a learner: flaws planted there are refuted, the library as it is is not."""
 
 import math
 
