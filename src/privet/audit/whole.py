@@ -48,7 +48,7 @@ SMALL = ((2, 1, 2), (1, 1, 2))
 EFFORTS = {
     "quick": Effort(SMALL, 270, 2, 2),
     "thorough": Effort(
-        ((2, 2, 3), (1, 2, 4), (2, 2, 2), *SMALL), 7_500, 1_000, 1_000, steps=(1_200, 600, 600), way_in=THOROUGH
+        ((2, 2, 3), (1, 2, 4), (2, 2, 2), *SMALL), 7_500, 1_000, 1_000, steps=(600, 300, 300), way_in=THOROUGH
     ),
 }
 

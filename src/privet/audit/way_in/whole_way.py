@@ -33,7 +33,7 @@ class WayInEffort:
 
 
 QUICK = WayInEffort(8, (2,), 2, 240, small=False)
-THOROUGH = WayInEffort(200, (2, 3), 8, 4_000, small=True)
+THOROUGH = WayInEffort(100, (2, 3), 6, 1_500, small=True)
 
 
 def way_in_audit(estimator: PrivateEstimator, effort: WayInEffort, notes: list[str]) -> list[Finding]:
