@@ -16,6 +16,7 @@ from privet import laws
 from privet.audit.report import Finding
 from privet.audit.way_in.watching import finding
 from privet.base import PrivateEstimator
+from privet.domains import Numeric
 from privet.events import Event, Mechanism
 from privet.schema import Schema, Unit
 from privet.terms import Allowance, Terms
@@ -33,7 +34,9 @@ def prices_audit(estimator: PrivateEstimator) -> list[Finding]:
     rows = {1, *UNIT_ROWS} if schema.unit is None else {1, *UNIT_ROWS, schema.unit.max_rows}
     problem = ""
     for r in sorted(rows):
-        terms = Terms.of(Schema(schema.features, schema.target, neighbours=schema.neighbours, unit=Unit("unit", r)))
+        terms = Terms.of(
+            Schema({"x": Numeric(0, 1)}, classes=[0, 1], neighbours=schema.neighbours, unit=Unit("unit", r))
+        )
         steps = r if schema.neighbours == "add_remove" else 2 * r
         problem = problem or _noise(terms.noise("a count", allowance.whole), allowance, r, steps)
         problem = problem or _choice(terms.choice("a choice", allowance.whole), allowance, steps)
