@@ -14,17 +14,17 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+from privet_papers.framework.data import DataFolder, DataSet
 from sklearn.model_selection import KFold
 
-from privet.fitting import encode_table
-from privet.learners.multinomial_forest import MultinomialForest
-from privet.learners.privatree import PrivaTree
+from privet.learners.multinomial_forest.forest import MultinomialForest
+from privet.learners.privatree.tree import PrivaTree
 from privet.learning import Hints, Learner
-from privet.ledger import Ledger
-from privet.randomness import public_rng
-from privet.release import open_release
-from privet.reproduce.data import DataFolder, DataSet
-from privet.terms import Allowance, Terms
+from privet.mechanisms.release import open_release
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
+from privet.randomness.public import public_rng
+from privet.tables.reading import encode_table
 
 HERE = Path(__file__).resolve().parent
 NAMES = (

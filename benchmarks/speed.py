@@ -29,14 +29,14 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from audit_peers import environment
 from privet import Numeric, RandomDecisionForestClassifier, Schema
-from privet.kernels import LeafClassCounts
-from privet.kernels.blocks import BLOCK_ROWS
-from privet.learners.random_decision_forest import RandomDecisionForest
-from privet.ledger import Ledger
-from privet.release import Release, drawn
-from privet.structure import RandomTrees
+from privet.learners.random_decision_forest.forest import RandomDecisionForest
+from privet.mechanisms.release import Release, drawn
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
 from privet.tables import MemoryTable
-from privet.terms import Allowance, Terms
+from privet.trees.kernels.blocks import BLOCK_ROWS
+from privet.trees.kernels.count import LeafClassCounts
+from privet.trees.random_trees import RandomTrees
 
 HERE = Path(__file__).resolve().parent
 TREES, DEPTH, FEATURES = 100, 8, 28

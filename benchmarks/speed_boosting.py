@@ -26,8 +26,8 @@ from arena import data
 from arena.data import TEST_SHARE, Problem, Task
 from arena.ours import Ours
 from arena.peers import Peer
-from privet.domains import Numeric
-from privet.schema import Schema
+from privet.schema.domains import Numeric
+from privet.schema.schema import Schema
 
 HERE = Path(__file__).resolve().parent
 FEATURES, LIMIT = 20, 4.0

@@ -19,13 +19,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from privet import Numeric, Schema
-from privet.fitting import encode_table
-from privet.learners.privatree import PrivaTree
+from privet.learners.privatree.tree import PrivaTree
 from privet.learning import Hints
-from privet.ledger import Ledger
-from privet.randomness import public_rng
-from privet.release import Release, drawn
-from privet.terms import Allowance, Terms
+from privet.mechanisms.release import Release, drawn
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
+from privet.randomness.public import public_rng
+from privet.tables.reading import encode_table
 
 MORE_TREES = 10
 

@@ -13,51 +13,52 @@ __version__ = "0.1.0"
 # Classifier, or regressor, -> the module that it lives in; model files name estimators by these keys, and by nothing
 # else.
 ESTIMATORS = {
-    "FSTreeClassifier": "privet.learners.baselines.fs",
-    "JPWForestClassifier": "privet.learners.baselines.jpw",
-    "BoostingClassifier": "privet.learners.boosting",
-    "DisjointForestClassifier": "privet.learners.disjoint_forest",
-    "MatrixForestClassifier": "privet.learners.matrix_forest",
-    "MultinomialForestClassifier": "privet.learners.multinomial_forest",
-    "PrivaTreeClassifier": "privet.learners.privatree",
-    "DPGDFTreeClassifier": "privet.learners.baselines.dpgdf",
-    "RandomDecisionForestClassifier": "privet.learners.random_decision_forest",
+    "FSTreeClassifier": "privet_papers.fletcher_islam_2017.fs",
+    "JPWForestClassifier": "privet_papers.fletcher_islam_2017.jpw",
+    "BoostingClassifier": "privet.learners.boosting.estimators",
+    "DisjointForestClassifier": "privet.learners.disjoint_forest.forest",
+    "MatrixForestClassifier": "privet.learners.matrix_forest.forest",
+    "MultinomialForestClassifier": "privet.learners.multinomial_forest.forest",
+    "PrivaTreeClassifier": "privet.learners.privatree.tree",
+    "DPGDFTreeClassifier": "privet_papers.vos_2023.dpgdf",
+    "RandomDecisionForestClassifier": "privet.learners.random_decision_forest.forest",
 }
 
-REGRESSORS = {"BoostingRegressor": "privet.learners.boosting"}
+REGRESSORS = {"BoostingRegressor": "privet.learners.boosting.estimators"}
 
 _HOME = {
     **ESTIMATORS,
     **REGRESSORS,
-    "Schema": "privet.schema",
-    "Numeric": "privet.domains",
-    "Categorical": "privet.domains",
-    "Unit": "privet.schema",
+    "Schema": "privet.schema.schema",
+    "Numeric": "privet.schema.domains",
+    "Categorical": "privet.schema.domains",
+    "Unit": "privet.schema.schema",
     "load": "privet.model_files",
-    "budget": "privet.budgets",
-    "SchemaScaler": "privet.scaling",
+    "budget": "privet.privacy.budgets",
+    "SchemaScaler": "privet.estimators.scaling",
 }
 
 if TYPE_CHECKING:
-    from privet.budgets import budget as budget
-    from privet.domains import Categorical as Categorical
-    from privet.domains import Numeric as Numeric
-    from privet.learners.baselines.dpgdf import DPGDFTreeClassifier as DPGDFTreeClassifier
-    from privet.learners.baselines.fs import FSTreeClassifier as FSTreeClassifier
-    from privet.learners.baselines.jpw import JPWForestClassifier as JPWForestClassifier
-    from privet.learners.boosting import BoostingClassifier as BoostingClassifier
-    from privet.learners.boosting import BoostingRegressor as BoostingRegressor
-    from privet.learners.disjoint_forest import DisjointForestClassifier as DisjointForestClassifier
-    from privet.learners.matrix_forest import MatrixForestClassifier as MatrixForestClassifier
-    from privet.learners.multinomial_forest import MultinomialForestClassifier as MultinomialForestClassifier
-    from privet.learners.privatree import PrivaTreeClassifier as PrivaTreeClassifier
-    from privet.learners.random_decision_forest import (
+    from privet_papers.fletcher_islam_2017.fs import FSTreeClassifier as FSTreeClassifier
+    from privet_papers.fletcher_islam_2017.jpw import JPWForestClassifier as JPWForestClassifier
+    from privet_papers.vos_2023.dpgdf import DPGDFTreeClassifier as DPGDFTreeClassifier
+
+    from privet.estimators.scaling import SchemaScaler as SchemaScaler
+    from privet.learners.boosting.estimators import BoostingClassifier as BoostingClassifier
+    from privet.learners.boosting.estimators import BoostingRegressor as BoostingRegressor
+    from privet.learners.disjoint_forest.forest import DisjointForestClassifier as DisjointForestClassifier
+    from privet.learners.matrix_forest.forest import MatrixForestClassifier as MatrixForestClassifier
+    from privet.learners.multinomial_forest.forest import MultinomialForestClassifier as MultinomialForestClassifier
+    from privet.learners.privatree.tree import PrivaTreeClassifier as PrivaTreeClassifier
+    from privet.learners.random_decision_forest.forest import (
         RandomDecisionForestClassifier as RandomDecisionForestClassifier,
     )
     from privet.model_files import load as load
-    from privet.scaling import SchemaScaler as SchemaScaler
-    from privet.schema import Schema as Schema
-    from privet.schema import Unit as Unit
+    from privet.privacy.budgets.blocks import budget as budget
+    from privet.schema.domains import Categorical as Categorical
+    from privet.schema.domains import Numeric as Numeric
+    from privet.schema.schema import Schema as Schema
+    from privet.schema.schema import Unit as Unit
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,6 @@
 """The shared part of every estimator: checks, schema, plan, budget, fit, predict, pickling.
 
-An estimator's own file adds parameters and a learner; see `privet.learners.random_decision_forest` for the shape.
+An estimator's own file adds parameters and a learner; see `privet.learners.random_decision_forest.forest` for the shape.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from privet import budgets
-from privet.domains import Categorical, Numeric
-from privet.encoding import ClassTarget, Encoding, RangeTarget
 from privet.errors import LargeDeltaWarning, NonPrivateWarning, ParameterError, PrivacyLeakWarning, SchemaError
-from privet.events import Plan
-from privet.fitting import encode_table, threads
 from privet.learning import Hints, Learner, NumberModel
-from privet.ledger import Ledger
-from privet.randomness import public_rng
-from privet.release import Noise, noise_source, open_release
-from privet.schema import Schema
-from privet.statements import RECORDS_PER_DELTA, delta_in_words, delta_is_large, stated_down
-from privet.terms import Allowance, Terms
+from privet.mechanisms.release import Noise, noise_source, open_release
+from privet.privacy import budgets
+from privet.privacy.events import Plan
+from privet.privacy.ledger import Ledger
+from privet.privacy.statements import RECORDS_PER_DELTA, delta_in_words, delta_is_large, stated_down
+from privet.privacy.terms import Allowance, Terms
+from privet.randomness.public import public_rng
+from privet.schema.domains import Categorical, Numeric
+from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
+from privet.schema.schema import Schema
+from privet.tables.reading import encode_table, threads
 
 NO_SCHEMA = "no schema was given: bounds, categories and classes were read off the data"
 _told_of_delta: set[tuple[Fraction, int | None]] = set()  # what fits in this process have warned of
@@ -49,7 +49,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
     random_state: Any
     n_jobs: int | None
 
-    # Budgets that this object was pickled or cloned under; see privet.budgets.
+    # Budgets that this object was pickled or cloned under; see privet.privacy.budgets.
     _carried_budgets: tuple[budgets.Handle, ...] = ()
 
     @abstractmethod

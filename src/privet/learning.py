@@ -8,12 +8,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.encoding import Encoding
-from privet.events import Plan
-from privet.randomness import PublicRng
-from privet.release import Release
+from privet.mechanisms.release import Release
+from privet.privacy.events import Plan
+from privet.privacy.terms import Share, Terms
+from privet.randomness.public import PublicRng
+from privet.schema.encoding import Encoding
 from privet.tables import Table
-from privet.terms import Share, Terms
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,14 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import privet
-from privet.certificates import certificate
-from privet.domains import Numeric
 from privet.errors import ModelFileError, PrivetError
-from privet.ledger_text import ledger_from_dict
-from privet.models.additive import Additive
+from privet.learners.boosting.additive import Additive
 from privet.models.files import digest, model_from_dict, model_to_dict, parse_json
-from privet.schema import Schema
-from privet.terms import Terms
+from privet.privacy.certificate import certificate
+from privet.privacy.terms import Terms
+from privet.privacy.text import ledger_from_dict
+from privet.schema.domains import Numeric
+from privet.schema.schema import Schema
 from privet.writing import replace_text
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from fractions import Fraction
 import numpy as np
 
 from privet import Categorical, Schema
-from privet.events import Mechanism, Plan
-from privet.scores import SCORES, score_of_counts
-from privet.terms import unproven
+from privet.privacy.events import Mechanism, Plan
+from privet.privacy.terms import unproven
+from privet.trees.scores import SCORES, score_of_counts
 
 TINY = Schema({"a": Categorical([0, 1]), "b": Categorical([0, 1])}, classes=[0, 1])
 FLAW = "planted"

@@ -16,20 +16,20 @@ from privet import Categorical, Numeric, Schema
 from privet.audit import enumeration
 from privet.audit.enumeration import Enumerating, Subject
 from privet.audit.exact import exact_audit
-from privet.events import Mechanism
-from privet.kernels.gradient_histogram import CELL_STATE, NODE_STATE, AllAtRoot, GradientSums
-from privet.kernels.moments import PairMoments, TargetMoments
-from privet.learners.boosting import Boosting, _loss, _with_gradients
+from privet.learners.boosting.base_tables import without_base
+from privet.learners.boosting.estimators import Boosting, _loss, _with_gradients
+from privet.learners.boosting.gradient_growth import CellGrid
+from privet.learners.boosting.gradient_histogram import CELL_STATE, NODE_STATE, AllAtRoot, GradientSums
+from privet.learners.boosting.histogram_base import HistogramBase
+from privet.learners.boosting.moments import PairMoments, TargetMoments
+from privet.learners.boosting.rounds import start_scores
 from privet.learning import Hints
-from privet.ledger import Ledger
-from privet.planning.boosting import start_scores
-from privet.randomness import public_rng
-from privet.release import Release, drawn
-from privet.structure.base_tables import without_base
-from privet.structure.gradient_growth import CellGrid
-from privet.structure.histogram_base import HistogramBase
+from privet.mechanisms.release import Release, drawn
+from privet.privacy.events import Mechanism
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
+from privet.randomness.public import public_rng
 from privet.tables import MemoryTable
-from privet.terms import Allowance, Terms
 
 pytestmark = pytest.mark.law
 

@@ -10,10 +10,10 @@ from privet import Categorical, MatrixForestClassifier, Schema
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
 from privet.errors import ParameterError
-from privet.kernels import LeafClassCounts
-from privet.learners.matrix_forest import MatrixForest
-from privet.strategies import p_identity
-from privet.terms import Allowance
+from privet.learners.matrix_forest import p_identity
+from privet.learners.matrix_forest.forest import MatrixForest
+from privet.privacy.terms import Allowance
+from privet.trees.kernels.count import LeafClassCounts
 
 pytestmark = pytest.mark.law
 

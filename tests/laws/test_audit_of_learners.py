@@ -13,10 +13,10 @@ from privet.audit.neighbours import NEIGHBOUR_PAIRS
 from privet.audit.projections import FeaturesUsed, LeafLabel, LeafLabels, RootFeature, RootIsLeaf, RootSplit
 from privet.audit.whole import tiny_subject
 from privet.base import PrivateClassifier
-from privet.encoding import Encoding
 from privet.errors import AuditError
-from privet.events import Cost
-from privet.learners.random_decision_forest import RandomDecisionForestClassifier
+from privet.learners.random_decision_forest.forest import RandomDecisionForestClassifier
+from privet.privacy.events import Cost
+from privet.schema.encoding import Encoding
 from tests.laws import planted
 from tests.laws.planted import TINY
 from tests.laws.registry import REGISTERED, every_learner
@@ -127,10 +127,10 @@ def grow_with_zero_noise(learner, data):
     """Grow with the released sum forced to the same value."""
     from fractions import Fraction
 
-    from privet.ledger import Ledger
-    from privet.release import Forced, Release
+    from privet.mechanisms.release import Forced, Release
+    from privet.privacy.ledger import Ledger
+    from privet.privacy.terms import Share, Terms
     from privet.tables import MemoryTable
-    from privet.terms import Share, Terms
 
     encoding = TINY.encoding(2)
     plan = learner.plan(encoding, Terms(), Share(epsilon=Fraction(1)), None)

@@ -8,10 +8,10 @@ import pytest
 from privet import Categorical, Numeric, Schema
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
-from privet.learners.privatree import SEARCHES, PrivaTree
+from privet.learners.privatree.tree import SEARCHES, PrivaTree
 from privet.learning import Hints
-from privet.structure import JointQuantiles
-from privet.terms import Allowance
+from privet.privacy.terms import Allowance
+from privet.trees.quantiles import JointQuantiles
 
 pytestmark = pytest.mark.law
 

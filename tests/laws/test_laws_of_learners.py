@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import privet
 from privet.errors import NonPrivateWarning, PrivacyLeakWarning
-from privet.release import Forced, Recording, drawn, outcomes_from
+from privet.mechanisms.release import Forced, Recording, drawn, outcomes_from
 from privet.testing import seeded_noise
 from tests.laws.registry import REGISTERED, every_classifier, every_learner
 

@@ -6,18 +6,20 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import privet_papers as published
 import pytest
+from privet_papers.vos_2023.bdpt import PrintedBDPT
+from privet_papers.vos_2023.dpgdf import DPGDFTree
+from privet_papers.vos_2023.one_against_rest import STEPS
+from privet_papers.vos_2023.printed import PrintedPrivaTree, repaired_rate
+from privet_papers.vos_2023.printed_dpgdf import PrintedDPGDF
 
-from privet import Numeric, Schema, laws, published
+from privet import Numeric, Schema
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
 from privet.errors import ParameterError, UnsoundWarning
-from privet.learners.baselines.dpgdf import DPGDFTree
-from privet.published.bdpt import PrintedBDPT
-from privet.published.dpgdf import PrintedDPGDF
-from privet.published.privatree import PrintedPrivaTree, repaired_rate
-from privet.structure.one_against_rest import STEPS
-from privet.terms import Allowance
+from privet.privacy import laws
+from privet.privacy.terms import Allowance
 from tests.laws.planted import TINY
 from tests.laws.registry import SCHEMA, people
 

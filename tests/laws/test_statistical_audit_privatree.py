@@ -2,9 +2,10 @@
 
 import warnings
 
+import privet_papers as published
 import pytest
 
-from privet import PrivaTreeClassifier, published
+from privet import PrivaTreeClassifier
 from privet.audit import neighbours, statistical_audit
 from privet.errors import UnsoundWarning
 

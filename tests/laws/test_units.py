@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from privet import Numeric, RandomDecisionForestClassifier, Schema, Unit
-from privet.fitting import encode_table
-from privet.laws import DiscreteLaplace
+from privet.privacy.laws import DiscreteLaplace
+from privet.tables.reading import encode_table
 
 SCHEMA = Schema({"x": Numeric(0, 1)}, classes=[0, 1], unit=Unit("id", 1))
 LEDGER = RandomDecisionForestClassifier(epsilon=1.0, schema=SCHEMA, n_trees=1, max_depth=1).plan()

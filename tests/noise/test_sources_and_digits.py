@@ -6,10 +6,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privet import samplers
 from privet.errors import ParameterError
-from privet.exact_integer import DRY, LARGEST_POWER, UNDECIDED, below, coin, coin_exp, coin_power, powers_of_e
-from privet.randomness import SeededSource, derive_seed, public_rng
+from privet.mechanisms import samplers
+from privet.mechanisms.exact_integer import (
+    DRY,
+    LARGEST_POWER,
+    UNDECIDED,
+    below,
+    coin,
+    coin_exp,
+    coin_power,
+    powers_of_e,
+)
+from privet.randomness.public import SeededSource, derive_seed, public_rng
 
 from .law_tests import SURE, p_value_of_counts
 

@@ -18,7 +18,7 @@ import privet
 from privet import BoostingRegressor, Categorical, Numeric, PrivaTreeClassifier, Schema, Unit
 from privet.audit import audit_pipeline
 from privet.errors import AuditError, SchemaError
-from privet.fitting import encode_table
+from privet.tables.reading import encode_table
 
 FEATURES = {"age": Numeric(0, 1), "height": Numeric(0, 1)}
 

@@ -9,16 +9,16 @@ import pytest
 import privet
 from privet import BoostingClassifier, BoostingRegressor, Categorical, Numeric, Schema
 from privet.errors import BudgetError, ParameterError, PrivacyLeakWarning, SchemaError
-from privet.events import Cost, Event, Filter, Mechanism
-from privet.kernels.gradients import ONE, Huber, Logistic, Softmax
-from privet.learners.boosting import FINE_BINS
-from privet.ledger import Ledger
-from privet.ledger_text import ledger_from_dict
-from privet.planning.boosting import Annealing, Rounds
-from privet.planning.boosting_leaves import leaf_values
-from privet.release import Forced, Recording, drawn, outcomes_from
-from privet.structure.gradient_growth import CellGrid
-from privet.terms import Allowance, Share, Terms
+from privet.learners.boosting.estimators import FINE_BINS
+from privet.learners.boosting.gradient_growth import CellGrid
+from privet.learners.boosting.gradients import ONE, Huber, Logistic, Softmax
+from privet.learners.boosting.leaf_values import leaf_values
+from privet.learners.boosting.rounds import Annealing, Rounds
+from privet.mechanisms.release import Forced, Recording, drawn, outcomes_from
+from privet.privacy.events import Cost, Event, Filter, Mechanism
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Share, Terms
+from privet.privacy.text import ledger_from_dict
 
 FEATURES = {
     "x": Numeric(0, 1),

@@ -9,11 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privet import Categorical, Numeric, Schema
-from privet.kernels.sibling_histogram import SiblingHistogram
-from privet.randomness import public_rng
-from privet.scores import SCORES
-from privet.structure import Candidates, Domains, GreedyGrowth, Subset, Threshold
+from privet.randomness.public import public_rng
 from privet.tables import Block, MemoryTable
+from privet.trees.builder import Subset, Threshold
+from privet.trees.candidates import Candidates
+from privet.trees.features import Domains
+from privet.trees.greedy import GreedyGrowth
+from privet.trees.kernels.sibling_histogram import SiblingHistogram
+from privet.trees.scores import SCORES
 
 SCHEMA = Schema(
     {

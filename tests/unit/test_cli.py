@@ -5,14 +5,14 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+import privet_papers.framework
 import pytest
+from privet_papers.framework import command as reproduce
+from privet_papers.framework.data import DataFolder
+from privet_papers.framework.entry import Cell, Entry, Result, Settings
 from typer.testing import CliRunner
 
-import privet.reproduce
-from privet.cli import app, reproduce
-from privet.reproduce import Cell, Entry
-from privet.reproduce.data import DataFolder
-from privet.reproduce.entry import Result, Settings
+from privet.cli import app
 
 
 def privet_command(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -22,7 +22,7 @@ def privet_command(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 TOY = """
-from privet.reproduce import Cell, Entry
+from privet_papers.framework import Cell, Entry
 
 def half(settings, data):
     if settings["n"] == 13:
@@ -46,7 +46,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     (tmp_path / "toy_commands.py").write_text(TOY)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "toy_commands", raising=False)
-    monkeypatch.setattr(privet.reproduce, "MODULES", ("toy_commands",))
+    monkeypatch.setattr(privet_papers.framework, "MODULES", ("toy_commands",))
     monkeypatch.delenv("PRIVET_DATA", raising=False)
     return ["--out", str(tmp_path / "out"), "--jobs", "1"]
 
@@ -107,7 +107,7 @@ def test_missing_packages_are_named_with_the_extra(monkeypatch: pytest.MonkeyPat
 
 
 def test_list_says_when_there_is_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(privet.reproduce, "MODULES", ())
+    monkeypatch.setattr(privet_papers.framework, "MODULES", ())
     result = CliRunner().invoke(app, ["reproduce"])
     assert (result.exit_code, result.output) == (0, "no entries yet\n")
 
@@ -151,7 +151,7 @@ def by_name(settings: Settings, data: DataFolder) -> Result:
 def test_data_that_is_absent_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toy: list[str]) -> None:
     cells = [Cell(by_name, {"name": "gone"}, data=("gone",))]
     entry = Entry("needy", "Nobody 2026", "Rows", lambda quick: cells, lambda outcomes: [], sources=("privet.errors",))
-    monkeypatch.setattr(privet.reproduce, "entries", lambda: {"needy": entry})
+    monkeypatch.setattr(privet_papers.framework, "entries", lambda: {"needy": entry})
     listed = CliRunner().invoke(app, ["reproduce", *toy, "--data", str(tmp_path)])
     assert "[data absent: gone]" in listed.output
 

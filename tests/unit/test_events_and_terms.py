@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privet.errors import ParameterError
-from privet.events import Cost, Mechanism, Parallel, Sequential, readable
-from privet.terms import Allowance, Share, Terms
+from privet.privacy.events import Cost, Mechanism, Parallel, Sequential, readable
+from privet.privacy.terms import Allowance, Share, Terms
 
 ONE = Fraction(1)
 fractions = st.fractions(min_value=Fraction(1, 1000), max_value=10, max_denominator=10_000)

@@ -9,20 +9,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from privet_papers.fletcher_islam_2017.fs import FSTreeClassifier
+from privet_papers.fletcher_islam_2017.pruning import prune_by_error
 
 from privet import BoostingClassifier, Numeric, PrivaTreeClassifier, Schema
 from privet.errors import ParameterError
-from privet.kernels import gradient_histogram, gradients, margins
-from privet.kernels.gradients import LARGEST_SCORE, ONE, SCORE_STATE, Huber, Logistic, Softmax
-from privet.learners.baselines.fs import FSTreeClassifier
-from privet.models.pruning import prune_by_error
-from privet.scores import head_start
-from privet.strategies.strategy import Explicit
-from privet.structure import Domains
-from privet.structure.base_tables import in_fixed_point
-from privet.structure.building import Threshold, TreeBuilder
-from privet.structure.honest_growth import lay_out_records
+from privet.learners.boosting import gradient_histogram, gradients
+from privet.learners.boosting.base_tables import in_fixed_point
+from privet.learners.boosting.gradients import LARGEST_SCORE, ONE, SCORE_STATE, Huber, Logistic, Softmax
+from privet.learners.disjoint_forest import margins
+from privet.learners.matrix_forest.strategy import Explicit
+from privet.learners.multinomial_forest.honest_growth import lay_out_records
 from privet.tables import Block, MemoryTable
+from privet.trees.builder import Threshold, TreeBuilder
+from privet.trees.features import Domains
+from privet.trees.scores import head_start
 
 LEAST, MOST = -(2**63), 2**63 - 1
 FAR = [LEAST, LEAST + 1, -(2**62), -(2**40), -1, 0, 1, 2**40, 2**62, MOST - 1, MOST]

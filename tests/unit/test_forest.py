@@ -10,8 +10,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError
-from privet.models import Forest, LeafCounts, LeafLabels, estimate_bytes
-from privet.structure import Domains, ExplicitTrees, RandomTrees, Threshold, TreeBuilder
+from privet.models.forest import Forest, estimate_bytes
+from privet.models.leaves import LeafCounts, LeafLabels
+from privet.trees.builder import Threshold, TreeBuilder
+from privet.trees.explicit_trees import ExplicitTrees
+from privet.trees.features import Domains
+from privet.trees.random_trees import RandomTrees
 from tests.unit.forests import encodings, grown, random_codes, small_encoding
 
 laws = settings(deadline=None, max_examples=40)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from privet import Categorical, Numeric, Schema
-from privet.kernels.gradient_histogram import (
+from privet.learners.boosting.gradient_growth import CellGrid, score_walks
+from privet.learners.boosting.gradient_histogram import (
     CELL_STATE,
     GRADIENT_STATE,
     NODE_STATE,
@@ -20,9 +21,8 @@ from privet.kernels.gradient_histogram import (
     GradientHistogram,
     GradientSums,
 )
-from privet.kernels.gradients import ONE, SCORE_STATE, Huber, Logistic, Softmax, logistic_table
-from privet.randomness import public_rng
-from privet.structure.gradient_growth import CellGrid, score_walks
+from privet.learners.boosting.gradients import ONE, SCORE_STATE, Huber, Logistic, Softmax, logistic_table
+from privet.randomness.public import public_rng
 from privet.tables import Block, MemoryTable
 
 ANY_SCORE = st.integers(-(2**62), 2**62)

@@ -9,21 +9,21 @@ import pytest
 
 from privet import Categorical, Numeric, Schema
 from privet.errors import ParameterError
-from privet.kernels.honest import deal_points, grow_honest_tree
-from privet.kernels.honest_draws import poisson, softmax_choice, start_draws
-from privet.kernels.honest_scores import count_codes, make_scratch
-from privet.ledger import Ledger
-from privet.randomness import public_rng
-from privet.release import open_release
-from privet.structure.honest_growth import (
+from privet.learners.multinomial_forest.honest_draws import poisson, softmax_choice, start_draws
+from privet.learners.multinomial_forest.honest_growth import (
     HonestRule,
     grow_honest_forest,
     join_grown,
     lay_out_records,
     majority_labels,
 )
+from privet.learners.multinomial_forest.honest_scores import count_codes, make_scratch
+from privet.learners.multinomial_forest.honest_tree import deal_points, grow_honest_tree
+from privet.mechanisms.release import open_release
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
+from privet.randomness.public import public_rng
 from privet.tables import MemoryTable
-from privet.terms import Allowance, Terms
 
 SCHEMA = Schema(
     {

@@ -6,11 +6,17 @@ import numpy as np
 import pytest
 
 from privet import Categorical, Numeric, Schema
-from privet.kernels.honest import grow_honest_tree
-from privet.kernels.honest_draws import below, skip, start_draws
-from privet.kernels.honest_rare import best_of_pairs, complete_counts, count_rare, forget_counts, make_rare_counts
-from privet.kernels.honest_scores import Candidates, count_codes, make_scratch, score_candidates
-from privet.structure.honest_growth import HonestRule, lay_out_records
+from privet.learners.multinomial_forest.honest_draws import below, skip, start_draws
+from privet.learners.multinomial_forest.honest_growth import HonestRule, lay_out_records
+from privet.learners.multinomial_forest.honest_rare import (
+    best_of_pairs,
+    complete_counts,
+    count_rare,
+    forget_counts,
+    make_rare_counts,
+)
+from privet.learners.multinomial_forest.honest_scores import Candidates, count_codes, make_scratch, score_candidates
+from privet.learners.multinomial_forest.honest_tree import grow_honest_tree
 from privet.tables import MemoryTable
 
 N_ROWS, N_WIDE = 240, 60

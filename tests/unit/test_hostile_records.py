@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 from privet import Categorical, Numeric, RandomDecisionForestClassifier, Schema, Unit
-from privet.fitting import encode_table
-from privet.measurements import noisy_row_count, private_bounds
+from privet.mechanisms.measurements import noisy_row_count, private_bounds
 from privet.tables import MemoryTable
+from privet.tables.reading import encode_table
 
 FEATURES = {"x": Numeric(0, 8, bins=8), "c": Categorical([1, 2, "a"], other=True)}
 SCHEMA = Schema(FEATURES, classes=[0, 1])

@@ -8,11 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from privet.encoding import Encoding
 from privet.errors import ParameterError
-from privet.kernels import LeafClassCounts, NodeHistogram, count_labels, sum_values
-from privet.structure import Domains, RandomTrees, Threshold, TreeBuilder
+from privet.schema.encoding import Encoding
 from privet.tables import Block
+from privet.trees.builder import Threshold, TreeBuilder
+from privet.trees.features import Domains
+from privet.trees.kernels.count import LeafClassCounts
+from privet.trees.kernels.histogram import NodeHistogram
+from privet.trees.kernels.vote import count_labels, sum_values
+from privet.trees.random_trees import RandomTrees
 from tests.unit.forests import encodings, grown, plain_leaf, plain_route, random_codes, random_split, small_encoding
 
 laws = settings(deadline=None, max_examples=40)

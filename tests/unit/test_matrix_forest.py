@@ -6,16 +6,16 @@ import pytest
 import privet
 from privet import Categorical, MatrixForestClassifier, Numeric, Schema
 from privet.errors import ModelFileError, ParameterError, SchemaError
-from privet.kernels.cells import CellClassCounts
-from privet.learners.matrix_forest import MatrixForest
+from privet.learners.matrix_forest.cell_counts import CellClassCounts
+from privet.learners.matrix_forest.forest import MatrixForest
+from privet.learners.matrix_forest.vote_tables import BatchAnswers, CellTable, LeafVotes, shares_of
 from privet.learning import Hints
-from privet.ledger import Ledger
-from privet.models import model_from_dict, model_to_dict
-from privet.models.vote_tables import BatchAnswers, CellTable, LeafVotes, shares_of
-from privet.randomness import public_rng
-from privet.release import Release, drawn
+from privet.mechanisms.release import Release, drawn
+from privet.models.files import model_from_dict, model_to_dict
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
+from privet.randomness.public import public_rng
 from privet.tables import Block, MemoryTable
-from privet.terms import Allowance, Terms
 
 SCHEMA = Schema({name: Categorical([0, 1, 2]) for name in "abcd"}, classes=["no", "yes", "maybe"])
 POINTS = np.array([[0, 0, 1, 2], [2, 2, 1, 0], [1, 2, 0, 0]])

@@ -10,22 +10,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privet import Categorical, Numeric, Schema, laws
+from privet import Categorical, Numeric, Schema
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
 from privet.audit.ledger_audit import _coins_cover, _mixtures
 from privet.errors import BudgetError, ModelFileError, ParameterError
-from privet.events import Cost, Mechanism, Mixture, Parallel, Plan
-from privet.kernels import LeafClassCounts, NodeHistogram
-from privet.kernels.sibling_histogram import SiblingHistogram
-from privet.ledger import Ledger
-from privet.ledger_text import ledger_from_dict
+from privet.mechanisms.release import Recording, Release, drawn
 from privet.models.forest import Forest, LeafLabels
-from privet.release import Recording, Release, drawn
-from privet.structure import RandomTrees
-from privet.structure.greedy import AtRoot
+from privet.privacy import laws
+from privet.privacy.events import Cost, Mechanism, Mixture, Parallel, Plan
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms, unproven
+from privet.privacy.text import ledger_from_dict
 from privet.tables import MemoryTable, PartOf
-from privet.terms import Allowance, Terms, unproven
+from privet.trees.greedy import AtRoot
+from privet.trees.kernels.count import LeafClassCounts
+from privet.trees.kernels.histogram import NodeHistogram
+from privet.trees.kernels.sibling_histogram import SiblingHistogram
+from privet.trees.random_trees import RandomTrees
 from tests.laws.planted import TINY
 
 HALF = (Fraction(1, 2), Fraction(1, 2))

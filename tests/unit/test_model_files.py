@@ -12,11 +12,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet.encoding import Encoding
 from privet.errors import ModelFileError
-from privet.models import Forest, LeafCounts, LeafLabels, digest, model_from_dict, model_to_dict
-from privet.models.files import MOST_ARRAY_BYTES, array_to_dict, canonical_json, parse_json
-from privet.structure import Domains, RandomTrees
+from privet.models.files import (
+    MOST_ARRAY_BYTES,
+    array_to_dict,
+    canonical_json,
+    digest,
+    model_from_dict,
+    model_to_dict,
+    parse_json,
+)
+from privet.models.forest import Forest
+from privet.models.leaves import LeafCounts, LeafLabels
+from privet.schema.encoding import Encoding
+from privet.trees.features import Domains
+from privet.trees.random_trees import RandomTrees
 from tests.unit.forests import encodings, grown, random_codes, small_encoding
 
 laws = settings(deadline=None, max_examples=40)

@@ -9,18 +9,18 @@ import pytest
 
 from privet import Categorical, Numeric, Schema
 from privet.errors import ParameterError
-from privet.kernels.gradient_histogram import CELL_STATE
-from privet.kernels.gradients import ONE, SCORE_STATE, Huber, Logistic
-from privet.kernels.moments import CONSTANT, WEIGHT, PairMoments, TargetMoments
-from privet.learners.boosting import _with_gradients
-from privet.ledger import Ledger
-from privet.planning.boosting import count_of, start_scores
-from privet.release import Release, drawn, open_release
-from privet.structure.additive_base import AdditiveBase
-from privet.structure.base_tables import without_base
-from privet.structure.gradient_growth import CellGrid
+from privet.learners.boosting.base_tables import without_base
+from privet.learners.boosting.estimators import _with_gradients
+from privet.learners.boosting.gradient_growth import CellGrid
+from privet.learners.boosting.gradient_histogram import CELL_STATE
+from privet.learners.boosting.gradients import ONE, SCORE_STATE, Huber, Logistic
+from privet.learners.boosting.moments import CONSTANT, WEIGHT, PairMoments, TargetMoments
+from privet.learners.boosting.regression_base import AdditiveBase
+from privet.learners.boosting.rounds import count_of, start_scores
+from privet.mechanisms.release import Release, drawn, open_release
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
 from privet.tables import Block, MemoryTable
-from privet.terms import Allowance, Terms
 
 NUMERIC = {"x": Numeric(0, 1, bins=4), "z": Numeric(0, 1, bins=3, missing=True), "w": Numeric(0, 1, bins=5)}
 MIXED = {

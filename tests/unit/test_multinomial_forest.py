@@ -8,15 +8,16 @@ import pytest
 
 from privet import Categorical, MultinomialForestClassifier, Numeric, Schema
 from privet.errors import NonPrivateWarning, ParameterError
-from privet.events import Mixture
-from privet.laws import mixture_epsilon
-from privet.learners.multinomial_forest import MultinomialForest, multinomial_labels
+from privet.learners.multinomial_forest.forest import MultinomialForest, multinomial_labels
+from privet.learners.multinomial_forest.honest_plan import coin_weights, honest_budget, honest_depth
+from privet.learners.multinomial_forest.two_stages import NO_CANDIDATE, TwoStages
 from privet.learning import Hints
-from privet.planning.mixture import coin_weights, honest_budget, honest_depth
-from privet.randomness import public_rng
-from privet.structure import Candidates, Domains
-from privet.structure.two_stages import NO_CANDIDATE, TwoStages
-from privet.terms import Share, Terms
+from privet.privacy.events import Mixture
+from privet.privacy.laws import mixture_epsilon
+from privet.privacy.terms import Share, Terms
+from privet.randomness.public import public_rng
+from privet.trees.candidates import Candidates
+from privet.trees.features import Domains
 
 SCHEMA = Schema(
     {"x": Numeric(0, 1), "z": Numeric(0, 1, missing=True), "c": Categorical(["a", "b", "c"])}, classes=[0, 1]

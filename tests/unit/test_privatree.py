@@ -8,15 +8,15 @@ import pytest
 
 from privet import Categorical, Numeric, PrivaTreeClassifier, Schema
 from privet.errors import ParameterError
-from privet.fitting import encode_table
-from privet.learners.privatree import PrivaTree
+from privet.learners.privatree.budget import label_error, tree_budget
+from privet.learners.privatree.tree import PrivaTree
 from privet.learning import Hints
-from privet.ledger import Ledger
-from privet.planning import label_error, tree_budget
-from privet.release import open_release
-from privet.structure import QuantileSearch
-from privet.terms import Allowance, Share, Terms
+from privet.mechanisms.release import open_release
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Share, Terms
+from privet.tables.reading import encode_table
 from privet.testing import seeded_noise
+from privet.trees.quantiles import QuantileSearch
 
 SCHEMA = Schema(
     {"x": Numeric(0, 1), "z": Numeric(0, 1, missing=True), "c": Categorical(list("abcdef"))}, classes=["no", "yes"]

@@ -8,7 +8,7 @@ import pytest
 
 from privet import Categorical, Numeric, RandomDecisionForestClassifier, Schema
 from privet.errors import NonPrivateWarning, ParameterError
-from privet.events import Mechanism
+from privet.privacy.events import Mechanism
 from privet.testing import seeded_noise
 
 SCHEMA = Schema(

@@ -7,12 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privet import Numeric, RandomDecisionForestClassifier, Schema, release, samplers
+from privet import Numeric, RandomDecisionForestClassifier, Schema
 from privet.errors import BudgetError
-from privet.fitting import encode_table
-from privet.ledger import Ledger
-from privet.randomness import SeededSource
-from privet.release import (
+from privet.mechanisms import release, samplers
+from privet.mechanisms.release import (
     SEEDED,
     Coins,
     Drawn,
@@ -25,8 +23,11 @@ from privet.release import (
     open_release,
     secret_key,
 )
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
+from privet.randomness.public import SeededSource
 from privet.tables import Block
-from privet.terms import Allowance, Terms
+from privet.tables.reading import encode_table
 from privet.testing import seeded_noise
 from tests.unit.test_tables import StateSum, table
 

@@ -3,17 +3,16 @@
 import numpy as np
 import pandas as pd
 import pytest
-
-from privet.reproduce import find
-from privet.reproduce.bai import GRIDS, RATES, average_ranks, wilcoxon_mark
-from privet.reproduce.bai_cells import BREIMAN, METHODS, cross_validated
-from privet.reproduce.bai_data import FILES, load_exact
-from privet.reproduce.bai_pixels_cells import NAMES, haralick
-from privet.reproduce.bai_printed import MARKS, TABLE_2, TABLE_4
-from privet.reproduce.bai_printed import METHODS as COLUMNS
-from privet.reproduce.bai_private_cells import MODELS, excess_error, private_accuracy, share_of_ones
-from privet.reproduce.data import DataFolder
-from privet.reproduce.entry import Outcome
+from privet_papers.bai_2021.cells import BREIMAN, METHODS, cross_validated
+from privet_papers.bai_2021.data import FILES, load_exact
+from privet_papers.bai_2021.entries import GRIDS, RATES, average_ranks, wilcoxon_mark
+from privet_papers.bai_2021.in_the_paper import MARKS, TABLE_2, TABLE_4
+from privet_papers.bai_2021.in_the_paper import METHODS as COLUMNS
+from privet_papers.bai_2021.pixels_cells import NAMES, haralick
+from privet_papers.bai_2021.private_cells import MODELS, excess_error, private_accuracy, share_of_ones
+from privet_papers.framework import find
+from privet_papers.framework.data import DataFolder
+from privet_papers.framework.entry import Outcome
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-
-from privet.reproduce import bojarski, bojarski_figures
-from privet.reproduce.bojarski_cells import cart, grid, public_rule, tree_quality
-from privet.reproduce.bojarski_data import binary_adult, split
-from privet.reproduce.data import DataFolder
-from privet.reproduce.entry import Outcome
+from privet_papers.bojarski_2014 import figures as bojarski_figures
+from privet_papers.bojarski_2014 import tables as bojarski
+from privet_papers.bojarski_2014.cells import cart, grid, public_rule, tree_quality
+from privet_papers.bojarski_2014.data import binary_adult, split
+from privet_papers.framework.data import DataFolder
+from privet_papers.framework.entry import Outcome
 
 
 @pytest.fixture

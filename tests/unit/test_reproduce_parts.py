@@ -5,17 +5,17 @@ from pathlib import Path
 
 import matplotlib as mpl
 import pandas as pd
+import privet_papers.framework
 import pytest
+from privet_papers.framework import entries, find
+from privet_papers.framework.data import DataFolder, public_schema
+from privet_papers.framework.entry import Cell, Entry, Outcome, Result, Row, Settings, beside_paper
+from privet_papers.framework.output import as_text, write_csv
+from privet_papers.framework.plots import common_style
+from privet_papers.framework.runner import prepare
+from privet_papers.framework.sources import code_digest, default_sources
 
-import privet.reproduce
 from privet.errors import ParameterError
-from privet.reproduce import Cell, Entry, Outcome, entries, find
-from privet.reproduce.data import DataFolder, public_schema
-from privet.reproduce.entry import Result, Row, Settings, beside_paper
-from privet.reproduce.output import as_text, write_csv
-from privet.reproduce.runner import prepare
-from privet.reproduce.sources import code_digest, default_sources
-from privet.reproduce.style import common_style
 
 
 def nothing(settings: Settings, data: DataFolder) -> Result:
@@ -38,7 +38,7 @@ def test_every_shipped_entry_has_a_name_of_its_own_and_cells() -> None:
 
 
 def test_unknown_name_suggests_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(privet.reproduce, "entries", lambda: {"bojarski-table-1": None})
+    monkeypatch.setattr(privet_papers.framework, "entries", lambda: {"bojarski-table-1": None})
     with pytest.raises(ParameterError, match="did you mean 'bojarski-table-1'"):
         find("bojarsky-table-1")
     with pytest.raises(ParameterError, match="`privet reproduce` lists the names"):
@@ -46,11 +46,11 @@ def test_unknown_name_suggests_the_nearest(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_two_entries_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "from privet.reproduce import Entry\nENTRIES = (Entry('same', 'p', 't', list, list),)\n"
+    text = "from privet_papers.framework import Entry\nENTRIES = (Entry('same', 'p', 't', list, list),)\n"
     for module in ("twin_one", "twin_two"):
         (tmp_path / f"{module}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(privet.reproduce, "MODULES", ("twin_one", "twin_two"))
+    monkeypatch.setattr(privet_papers.framework, "MODULES", ("twin_one", "twin_two"))
     with pytest.raises(ParameterError, match="two entries are called 'same'; rename the one in twin_two"):
         entries()
 
@@ -86,8 +86,10 @@ def test_paper_figures_stand_right_after_ours() -> None:
 
 def test_default_sources_are_the_learners_and_all_below() -> None:
     sources = default_sources()
-    assert {"privet.errors", "privet.schema", "privet.ledger", "privet.release"} <= set(sources)
-    assert not {"privet.cli", "privet.reproduce", "privet.report", "privet.audit"} & set(sources)
+    assert {"privet.errors", "privet.schema.schema", "privet.privacy.ledger", "privet.mechanisms.release"} <= set(
+        sources
+    )
+    assert not {"privet.cli", "privet_papers.framework", "privet.report", "privet.audit"} & set(sources)
     assert len(code_digest(sources)) == 64
 
 

@@ -4,19 +4,20 @@ import json
 from pathlib import Path
 
 import pandas as pd
+import privet_papers.framework
 import pytest
+from privet_papers.framework import find
+from privet_papers.framework.data import DOMAINS_ARE_PUBLIC, DataFolder
+from privet_papers.framework.entry import Entry
+from privet_papers.framework.runner import RunReport, prepare, run
 
-import privet.reproduce
 from privet.errors import ParameterError
-from privet.reproduce import Entry, find
-from privet.reproduce.data import DOMAINS_ARE_PUBLIC, DataFolder
-from privet.reproduce.runner import RunReport, prepare, run
 
 TOY = '''
 import os
 from pathlib import Path
 from matplotlib.figure import Figure
-from privet.reproduce import Cell, Entry
+from privet_papers.framework import Cell, Entry
 
 def mean(settings, data):
     """Append to a journal, so that a test can tell what was computed."""
@@ -93,7 +94,7 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Room:
     monkeypatch.setenv("TOY_JOURNAL", str(room.journal))
     monkeypatch.delenv("PRIVET_DATA", raising=False)
     monkeypatch.delitem(__import__("sys").modules, "toy_entry", raising=False)
-    monkeypatch.setattr(privet.reproduce, "MODULES", ("toy_entry",))
+    monkeypatch.setattr(privet_papers.framework, "MODULES", ("toy_entry",))
     return room
 
 

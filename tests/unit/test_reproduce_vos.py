@@ -3,12 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-
-from privet.errors import ParameterError
-from privet.reproduce import find
-from privet.reproduce.data import DataFolder
-from privet.reproduce.entry import Outcome
-from privet.reproduce.vos_cells import (
+from privet_papers.framework import find
+from privet_papers.framework.data import DataFolder
+from privet_papers.framework.entry import Outcome
+from privet_papers.vos_2023.cells import (
     DIFFPRIVLIB,
     HIGGS,
     OTHERS,
@@ -19,7 +17,9 @@ from privet.reproduce.vos_cells import (
     load,
     times,
 )
-from privet.reproduce.vos_printed import CORRECTED, METHODS, PRINTED
+from privet_papers.vos_2023.in_the_paper import CORRECTED, METHODS, PRINTED
+
+from privet.errors import ParameterError
 
 
 @pytest.fixture

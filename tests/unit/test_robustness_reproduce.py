@@ -3,12 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from privet_papers.framework import find
+from privet_papers.framework.data import DataFolder
+from privet_papers.framework.entry import Outcome
+from privet_papers.framework.plots import common_style
+from privet_papers.vos_2023 import robustness_cells as vos_robustness_cells
+from privet_papers.vos_2023.robustness_shared import MIXED, NUMERICAL, TREE
 
-from privet.reproduce import find, vos_robustness_cells
-from privet.reproduce.data import DataFolder
-from privet.reproduce.entry import Outcome
-from privet.reproduce.style import common_style
-from privet.reproduce.vos_robustness_shared import MIXED, NUMERICAL, TREE
 from privet.robustness import Guarantee, paper_accuracy, paper_attack_success
 
 

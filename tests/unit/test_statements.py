@@ -13,13 +13,9 @@ from sklearn.model_selection import GridSearchCV
 import privet
 from privet import Categorical, Numeric, PrivaTreeClassifier, Schema, base
 from privet.errors import BudgetError, LargeDeltaWarning
-from privet.events import Cost, Event, Mechanism, readable, readable_down
-from privet.ledger import Ledger
-from privet.ledger_text import guarantee_in_words
-from privet.report import render
-from privet.report.words import badge
-from privet.robustness.guarantees import Guarantee
-from privet.statements import (
+from privet.privacy.events import Cost, Event, Mechanism, readable, readable_down
+from privet.privacy.ledger import Ledger
+from privet.privacy.statements import (
     Grade,
     delta_in_words,
     delta_is_large,
@@ -30,7 +26,11 @@ from privet.statements import (
     stated_down,
     stated_up,
 )
-from privet.terms import Allowance, Terms
+from privet.privacy.terms import Allowance, Terms
+from privet.privacy.text import guarantee_in_words
+from privet.report import render
+from privet.report.words import badge
+from privet.robustness.guarantees import Guarantee
 
 SCHEMA = Schema({"age": Numeric(0, 100), "sex": Categorical(["F", "M"])}, classes=["no", "yes"])
 POSITIVE = st.fractions(min_value=Fraction(1, 10**30), max_value=10**30)

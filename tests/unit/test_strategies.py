@@ -5,23 +5,23 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from privet_papers.tajima_2025.matrices import DecisionPaths
 
 from privet import Categorical, Schema
 from privet.errors import ParameterError
-from privet.randomness import public_rng
-from privet.strategies import marginals, p_identity
-from privet.strategies.cells import Cells, over_subsets, over_supersets
-from privet.strategies.leaf_values import hard_labels, leaf_values
-from privet.strategies.marginals import best_marginals
-from privet.strategies.matrices import DecisionPaths
-from privet.strategies.p_identity import PIdentity, best_p_identity
-from privet.strategies.settings import leaf_sums
-from privet.strategies.strategy import Explicit, Identity, Leaves, Marginals, Queries
-from privet.strategies.subsets import covering_subsets, random_subsets
-from privet.strategies.support import supports
-from privet.strategies.votes import BatchVotes, ForestVotes, elementary_symmetric
-from privet.structure import Domains
-from privet.structure.id3_trees import draw_id3_trees
+from privet.learners.matrix_forest import marginals, p_identity
+from privet.learners.matrix_forest.domain_cells import Cells, over_subsets, over_supersets
+from privet.learners.matrix_forest.leaf_values import hard_labels, leaf_values
+from privet.learners.matrix_forest.marginals import best_marginals
+from privet.learners.matrix_forest.p_identity import PIdentity, best_p_identity
+from privet.learners.matrix_forest.settings import leaf_sums
+from privet.learners.matrix_forest.strategy import Explicit, Identity, Leaves, Marginals, Queries
+from privet.learners.matrix_forest.subsets import covering_subsets, random_subsets
+from privet.learners.matrix_forest.support import supports
+from privet.learners.matrix_forest.votes import BatchVotes, ForestVotes, elementary_symmetric
+from privet.randomness.public import public_rng
+from privet.trees.features import Domains
+from privet.trees.id3_trees import draw_id3_trees
 
 CAR = Cells((4, 4, 4, 3, 3, 3))
 SMALL = Cells((3, 2, 4, 2))

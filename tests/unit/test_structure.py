@@ -8,11 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from privet.encoding import Encoding
 from privet.errors import ParameterError
-from privet.hashing import bounded, mix
-from privet.kernels.blocks import BLOCK_ROWS
-from privet.structure import CompleteTrees, Domains, ExplicitTrees, RandomTrees, Splits
+from privet.randomness.hashing import bounded, mix
+from privet.schema.encoding import Encoding
+from privet.trees.complete_trees import CompleteTrees
+from privet.trees.explicit_trees import ExplicitTrees
+from privet.trees.features import Domains
+from privet.trees.kernels.blocks import BLOCK_ROWS
+from privet.trees.random_trees import RandomTrees
+from privet.trees.splits import Splits
 from tests.unit.forests import encodings, grown, plain_route, random_codes
 from tests.unit.forests import small_encoding as make_small_encoding
 

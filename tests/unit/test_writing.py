@@ -13,14 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from privet_papers import BDPTClassifier
+from privet_papers.bai_2021.consistent_rivals import Denil14Classifier
 from typer.testing import CliRunner
 
 import privet
 from privet import Numeric, RandomDecisionForestClassifier, Schema, cli
 from privet.cli import app
 from privet.errors import ModelFileError
-from privet.learners.baselines.consistent import Denil14Classifier
-from privet.published import BDPTClassifier
 from privet.report import write_report
 from privet.writing import replace_bytes, replace_figure, replace_text, replacing
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from privet.audit.neighbours import NeighbourPair, Record, data_set
 from privet.audit.projections import Predictions, Projection, Steps
-from privet.domains import Categorical, Numeric
 from privet.errors import AuditError
-from privet.schema import Schema
+from privet.schema.domains import Categorical, Numeric
+from privet.schema.schema import Schema
 
 Feature = Numeric | Categorical
 

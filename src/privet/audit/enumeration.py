@@ -1,7 +1,7 @@
 """All runs of a learner on one tiny data set: forced outcomes, each with its exact probability.
 
-The code under audit is the code of production: `grow` asks its questions of a `privet.release.Release` whose outcomes
-are forced, and `privet.laws` knows the law of every answer.
+The code under audit is the code of production: `grow` asks its questions of a `privet.mechanisms.release.Release` whose outcomes
+are forced, and `privet.privacy.laws` knows the law of every answer.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from privet import laws
-from privet.encoding import Encoding
 from privet.errors import AuditError
-from privet.events import Event, Mechanism, Plan
-from privet.joint_exponential import scores_of_cuts
 from privet.learning import Hints, Learner
-from privet.ledger import Ledger
-from privet.randomness import public_rng
-from privet.release import Coins, Release
+from privet.mechanisms.joint_exponential import scores_of_cuts
+from privet.mechanisms.release import Coins, Release
+from privet.privacy import laws
+from privet.privacy.events import Event, Mechanism, Plan
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
+from privet.randomness.public import public_rng
+from privet.schema.encoding import Encoding
 from privet.tables import Block, MemoryTable
-from privet.terms import Allowance, Terms
 
 if TYPE_CHECKING:
-    from privet.schema import Schema
+    from privet.schema.schema import Schema
     from privet.tables.protocol import IntArray
 
 Record = tuple[int, ...]  # codes of the features, then the class

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from privet.audit.enumeration import DataSet, Noise, Path, Record, Seen, Subject
-from privet.encoding import ClassTarget
 from privet.errors import AuditError
-from privet.events import Mechanism
+from privet.privacy.events import Mechanism
+from privet.schema.encoding import ClassTarget
 
 if TYPE_CHECKING:
     from privet.tables.protocol import IntArray

@@ -19,9 +19,9 @@ from sklearn.base import clone
 from privet.audit.neighbours import NeighbourPair
 from privet.audit.report import Finding
 from privet.errors import AuditError, UnsoundWarning
-from privet.events import Composition, Cost, Event, Mixture
+from privet.mechanisms.release import Forced, Recording, ReplayError, drawn, outcomes_from
 from privet.model_files import file_text
-from privet.release import Forced, Recording, ReplayError, drawn, outcomes_from
+from privet.privacy.events import Composition, Cost, Event, Mixture
 
 
 def ledger_audit(estimator: Any, pairs: Sequence[NeighbourPair]) -> list[Finding]:

@@ -27,9 +27,9 @@ from privet.audit.projections import (
     TreeLabels,
 )
 from privet.audit.report import RELATIONS, Relation
-from privet.domains import Categorical, Numeric
 from privet.errors import AuditError
-from privet.schema import Schema
+from privet.schema.domains import Categorical, Numeric
+from privet.schema.schema import Schema
 
 Array = NDArray[Any]
 DataSet = tuple[Array, Array]

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
 from privet.base import PrivateEstimator
-from privet.domains import Categorical, Domain, Numeric
 from privet.errors import AuditError, ParameterError
-from privet.schema import Schema
+from privet.schema.domains import Categorical, Domain, Numeric
+from privet.schema.schema import Schema
 
 RECORDS_PER_CLASS = 12  # more than a search has folds
 FIRST_ID = 1001

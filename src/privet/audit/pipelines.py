@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from privet.audit.pipeline_runs import Change, Given, Run, neighbours, private_estimators, run
 from privet.errors import AuditError
-from privet.schema import Schema
+from privet.schema.schema import Schema
 
 Kind = Literal["before", "copies", "resampled", "after", "fails", "labels", "many fits"]
 

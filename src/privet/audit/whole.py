@@ -20,11 +20,11 @@ from privet.audit.projections import Predictions
 from privet.audit.report import AuditReport, Claim, Finding, Relation
 from privet.audit.statistical import statistical_audit
 from privet.base import PrivateEstimator
-from privet.domains import Categorical, Domain, Numeric
 from privet.errors import AuditError, PrivetError, UnsoundWarning
 from privet.parameters import check_choice
-from privet.schema import Schema
-from privet.terms import Allowance
+from privet.privacy.terms import Allowance
+from privet.schema.domains import Categorical, Domain, Numeric
+from privet.schema.schema import Schema
 
 Level = Literal["quick", "thorough"]
 

@@ -11,8 +11,9 @@ from textwrap import shorten
 from typing import Annotated
 
 import typer
+from privet_papers.framework import command as reproduce
 
-from privet.cli import audit, evaluate, export, plan, predict, report, reproduce, robustness, schema, train
+from privet.cli import audit, evaluate, export, plan, predict, report, robustness, schema, train
 from privet.cli.exits import Exit, exit_of
 from privet.errors import LargeDeltaWarning, PrivetError
 

@@ -11,10 +11,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.domains import Categorical, Domain
 from privet.errors import ParameterError, SchemaError
-from privet.frames import open_frame
-from privet.schema import Schema
+from privet.frames.reading import open_frame
+from privet.schema.domains import Categorical, Domain
+from privet.schema.schema import Schema
 
 if TYPE_CHECKING:
     import pandas as pd

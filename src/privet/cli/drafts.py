@@ -11,10 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from privet.domains import Categorical
 from privet.errors import SchemaError
-from privet.frames import open_frame, read_values
-from privet.schema import Schema, Task
+from privet.frames.reading import open_frame, read_values
+from privet.schema.domains import Categorical
+from privet.schema.schema import Schema, Task
 
 MARK = "FILL_IN"
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import privet
-from privet.domains import Categorical, Domain, Numeric
 from privet.errors import ParameterError, SchemaError
+from privet.schema.domains import Categorical, Domain, Numeric
 
 PREFERRED = "PrivaTreeClassifier"  # one readable tree, for classes; numbers have one learner
 

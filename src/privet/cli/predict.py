@@ -40,8 +40,8 @@ def predict(
     """
     import privet
     from privet.cli.data import import_pandas, read_features
-    from privet.domains import Numeric
     from privet.errors import ParameterError
+    from privet.schema.domains import Numeric
     from privet.writing import replacing
 
     if out is not None:

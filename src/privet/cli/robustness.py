@@ -69,8 +69,8 @@ def robustness(
     from privet.cli.data import read_labelled
     from privet.cli.drafts import load_schema
     from privet.cli.learners import make_estimator
-    from privet.domains import Numeric
     from privet.robustness import certify
+    from privet.schema.domains import Numeric
 
     public = load_schema(schema)
     if isinstance(public.target, Numeric):

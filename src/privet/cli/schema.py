@@ -52,7 +52,7 @@ def init(
     from privet.cli.drafts import MARK, draft
     from privet.errors import SchemaError
     from privet.parameters import check_choice
-    from privet.schema import Schema, Task
+    from privet.schema.schema import Schema, Task
     from privet.writing import replace_text
 
     kind = None if task is None else cast(Task, check_choice("--task", task, get_args(Task)))

@@ -57,7 +57,7 @@ def train(
     from privet.cli.data import read_labelled
     from privet.cli.drafts import load_schema
     from privet.cli.learners import make_estimator
-    from privet.ledger_text import guarantee_as_data
+    from privet.privacy.text import guarantee_as_data
 
     public = load_schema(schema)
     page_path = out.with_suffix(".html")

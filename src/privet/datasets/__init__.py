@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
-from privet.schema import Schema
+from privet.schema.schema import Schema
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import privet
-from privet.encoding import ClassTarget, Column, Encoding
 from privet.errors import ParameterError
 from privet.exports.explicit import as_explicit, forest_of, leaf_votes
-from privet.frames import open_frame, read_feature
+from privet.frames.reading import open_frame, read_feature
 from privet.model_files import file_content
 from privet.models.forest import Forest
-from privet.structure import ExplicitTrees
+from privet.schema.encoding import ClassTarget, Column, Encoding
+from privet.trees.explicit_trees import ExplicitTrees
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
 _NEVER = 1 << 20  # a cut above every code

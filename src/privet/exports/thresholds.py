@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError
 from privet.exports.explicit import as_explicit, forest_of, leaf_votes
 from privet.models.forest import Forest
-from privet.structure import ExplicitTrees
+from privet.trees.explicit_trees import ExplicitTrees
 
 MOST_NODES = 1 << 20
 

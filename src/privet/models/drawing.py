@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privet.encoding import ClassTarget, Column, Encoding
 from privet.errors import ParameterError
 from privet.models.leaves import LeafCounts, Structure
-from privet.statements import percent_up, stated_down
-from privet.structure import CompleteTrees, ExplicitTrees, RandomTrees, Splits
+from privet.privacy.statements import percent_up, stated_down
+from privet.schema.encoding import ClassTarget, Column, Encoding
+from privet.trees.complete_trees import CompleteTrees
+from privet.trees.explicit_trees import ExplicitTrees
+from privet.trees.random_trees import RandomTrees
+from privet.trees.splits import Splits
 from privet.writing import replace_figure
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled
-from privet.encoding import Encoding
 from privet.errors import ParameterError
-from privet.kernels import count_labels, sum_values
 from privet.models.leaves import MOST_CLASSES, LeafCounts, LeafLabels, Structure
-from privet.pickling import FieldsOnly
-from privet.randomness import PublicRng
-from privet.structure import Domains
+from privet.models.pickling import FieldsOnly
+from privet.randomness.public import PublicRng
+from privet.schema.encoding import Encoding
+from privet.trees.features import Domains
+from privet.trees.kernels.vote import count_labels, sum_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 
 from privet.compiling import compiled
 from privet.errors import ParameterError
-from privet.hashing import mix
-from privet.structure import CompleteTrees, ExplicitTrees, RandomTrees
+from privet.randomness.hashing import mix
+from privet.trees.complete_trees import CompleteTrees
+from privet.trees.explicit_trees import ExplicitTrees
+from privet.trees.random_trees import RandomTrees
 
 Structure = CompleteTrees | ExplicitTrees | RandomTrees
 Empty = Literal["back_off", "random"]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.encoding import Encoding
-from privet.randomness import public_rng
+from privet.randomness.public import public_rng
+from privet.schema.encoding import Encoding
 
 ROWS = 2_000
 ROWS_PER_CODE = 400

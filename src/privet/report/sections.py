@@ -8,24 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from privet.certificates import noise_status
-from privet.domains import Categorical, Domain
-from privet.encoding import Encoding
 from privet.errors import ParameterError
-from privet.events import Event, readable
-from privet.ledger import Ledger
-from privet.ledger_text import cost_in_words, guarantee_in_words, noise_in_words
-from privet.models.additive import Additive
+from privet.learners.boosting.additive import Additive
 from privet.models.forest import Forest
+from privet.privacy.certificate import noise_status
+from privet.privacy.events import Event, readable
+from privet.privacy.ledger import Ledger
+from privet.privacy.statements import Grade, delta_in_words, odds_in_words, percent_down, percent_up, stated_up
+from privet.privacy.terms import Terms
+from privet.privacy.text import cost_in_words, guarantee_in_words, noise_in_words
 from privet.report import additive_section
 from privet.report.charts import LINES, Line, bars, lines
 from privet.report.insight import code_label, importances, plain, shape
 from privet.report.markup import Markup, bullets, figure, join, paragraph, table, tag
 from privet.report.trees import LIST_DEPTH, PICTURE_DEPTH, read_tree, tree_list, tree_picture
 from privet.report.words import PRIORS, Meaning, badge, hidden
-from privet.schema import Schema
-from privet.statements import Grade, delta_in_words, odds_in_words, percent_down, percent_up, stated_up
-from privet.terms import Terms
+from privet.schema.domains import Categorical, Domain
+from privet.schema.encoding import Encoding
+from privet.schema.schema import Schema
 
 SHAPES = 6
 BARS = 12

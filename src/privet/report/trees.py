@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.encoding import Encoding
 from privet.exports.explicit import as_explicit, leaf_votes
 from privet.models.forest import Forest
 from privet.report.insight import code_label, plain
 from privet.report.markup import Markup, join, tag
-from privet.structure import ExplicitTrees
+from privet.schema.encoding import Encoding
+from privet.trees.explicit_trees import ExplicitTrees
 
 PICTURE_DEPTH, LIST_DEPTH = 4, 6
 MOST_BRANCHES = 6

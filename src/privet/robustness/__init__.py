@@ -1,8 +1,10 @@
 """Poisoning and backdoors: certificates from the same epsilon, and attacks that put them to the test."""
 
-from privet.robustness.attacks import flip_labels, insert_records
-from privet.robustness.backdoors import Trigger, attack_success_rate, plant_backdoor
-from privet.robustness.certificates import (
+from privet_papers.vos_2023.attacks import flip_labels, insert_records
+from privet_papers.vos_2023.backdoors import Trigger, attack_success_rate, plant_backdoor
+from privet_papers.vos_2023.dpa import DPAClassifier
+
+from privet.robustness.bounds import (
     TailCertificate,
     infimum,
     infimum_from_sample,
@@ -13,7 +15,6 @@ from privet.robustness.certificates import (
     two_sided,
 )
 from privet.robustness.certify import certify, retraining_scores
-from privet.robustness.dpa import DPAClassifier
 from privet.robustness.guarantees import Closeness, Guarantee
 from privet.robustness.plots import compare
 from privet.robustness.table import Certificate, Certificates

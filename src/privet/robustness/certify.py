@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 
 from privet.errors import ParameterError
-from privet.fitting import n_units
 from privet.parameters import check_whole
 from privet.robustness.guarantees import Change, Guarantee
 from privet.robustness.table import Certificates
+from privet.tables.reading import n_units
 
 Score = Callable[[Any], float]
 

@@ -2,7 +2,7 @@
 
 A private learner trained on poisoned data has nearly the law that it has on clean data: that is what differential
 privacy says, with the poisoner's records in the place of the person's. This file counts the steps between the two data
-sets; `privet.robustness.certificates` turns the number into bounds on accuracy.
+sets; `privet.robustness.bounds` turns the number into bounds on accuracy.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from privet.errors import ParameterError
-from privet.events import readable
-from privet.ledger import Ledger
 from privet.parameters import check_choice, check_whole, exact
-from privet.statements import stated_up
+from privet.privacy.events import readable
+from privet.privacy.ledger import Ledger
+from privet.privacy.statements import stated_up
 
 if TYPE_CHECKING:
     from typing import Self

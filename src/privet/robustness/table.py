@@ -11,16 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privet.errors import ParameterError
-from privet.events import readable
-from privet.robustness.certificates import (
-    TailCertificate,
-    infimum_from_sample,
-    paper_accuracy,
-    tail_certificates,
-    two_sided,
-)
+from privet.privacy.events import readable
+from privet.privacy.statements import fixed_down, stated_up
+from privet.robustness.bounds import TailCertificate, infimum_from_sample, paper_accuracy, tail_certificates, two_sided
 from privet.robustness.guarantees import Change, Guarantee
-from privet.statements import fixed_down, stated_up
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.encoding import Encoding
+from privet.schema.encoding import Encoding
 from privet.tables.protocol import Block, IntArray, Kernel
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.encoding import Encoding
+from privet.schema.encoding import Encoding
 from privet.tables.protocol import Block, IntArray, Kernel, Table
 
 

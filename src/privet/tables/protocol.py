@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.encoding import Encoding
+from privet.schema.encoding import Encoding
 
 IntArray = NDArray[np.int64]
 

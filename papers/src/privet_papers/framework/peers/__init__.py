@@ -1,0 +1,1 @@
+"""Other libraries, each run in an environment of its own."""

@@ -1,0 +1,431 @@
+"""Reading columns of frames of any library into one of three forms.
+
+A column is read into `Values`: numbers, indices into a list of labels (categoricals, dictionaries), or plain Python
+objects. The rules of `privet.schema.encoding` work on these forms, whatever library the column came from.
+"""
+
+import warnings
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from difflib import get_close_matches
+from importlib import import_module
+from math import nan
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from privet.errors import SchemaError
+
+Category = str | int | float | bool
+_ROWS_TURNED_AT_ONCE = 1 << 16
+_ROWS_AT_ONCE = 1 << 14
+_MOST_TABLED = 1 << 16  # a table from integers to codes this long is made in no time
+# What these types do when they are asked for a number, a hash or an equal is known, and they never warn.
+_PLAIN = frozenset({type(None), bool, int, float, str, bytes, Decimal, np.bool_, np.int64, np.float64, np.str_})
+Kind = Literal["number", "float", "bool", "string", "object", "null", "unsupported"]
+
+
+@dataclass(frozen=True)
+class Values:
+    """One column of a frame, in one of three forms.
+
+    Parameters
+    ----------
+    kind
+        What the declared dtype says. "float" is also pandas' dtype for a column that is all missing.
+    dtype
+        The dtype as its library calls it, for messages.
+    data
+        Numbers; or, with `labels`, indices into them (-1 is missing); or an array of Python objects.
+    absent
+        Where `data` holds no value, if any such place is marked.
+    labels
+        What the indices stand for.
+    declared
+        Whether the labels are part of the dtype rather than found among the values.
+    """
+
+    kind: Kind
+    dtype: str
+    data: npt.NDArray[Any]
+    absent: npt.NDArray[np.bool_] | None = None
+    labels: list[Any] | None = None
+    declared: bool = False
+
+    def numbers(self) -> npt.NDArray[Any]:
+        """The values as numbers, NaN where one is not a number; `absent` still has to be applied."""
+        if self.labels is not None:
+            by_label = np.array([*map(_number, self.labels), nan], dtype=np.float64)
+            return by_label.take(self.data)
+        if self.data.dtype == object:
+            return np.array([_number(value) for value in self.data], dtype=np.float64)
+        return self.data
+
+    def objects(self) -> npt.NDArray[np.object_]:
+        """The values as Python objects, None where one is missing; an error where the dtype cannot be read at all."""
+        if self.kind == "unsupported":
+            raise SchemaError(f"a column of dtype {self.dtype} cannot be read; convert it to text or to whole numbers")
+        if self.labels is not None:
+            labels = [None if is_missing(label) else label for label in self.labels]
+            return np.fromiter([*labels, None], dtype=object).take(self.data)
+        plain = [None if is_missing(value) else value for value in self.data.tolist()]
+        objects = np.fromiter(plain, dtype=object, count=len(plain))
+        if self.absent is not None:
+            objects[self.absent] = None
+        return objects
+
+    def match(self, categories: Sequence[Category], *, unknown: int, missing: int) -> npt.NDArray[np.int32]:
+        """The index of the category that each value equals, or `unknown`, or `missing`."""
+        code_of = {category: code for code, category in enumerate(categories)}
+
+        def code(value: Any) -> int:
+            try:
+                if type(value) in _PLAIN:
+                    return code_of[value]
+                with quietly():
+                    return code_of[value]
+            except Exception:  # an odd value may fail in its own ways (unhashable, ...): unknown, like any other
+                return missing if is_missing(value) else unknown
+
+        if self.labels is not None:
+            by_label = np.array([*map(code, self.labels), missing], dtype=np.int32)
+            codes: npt.NDArray[np.int32] = by_label.take(self.data)
+        elif self.data.dtype == object:
+            codes = np.fromiter(map(code, self.data), dtype=np.int32, count=len(self.data))
+        else:
+            codes = _match_numbers(self.data, code_of, unknown, missing)
+        if self.absent is not None:
+            codes[self.absent] = missing
+        return codes
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a Python value stands for no value: None, NaN, NaT or pandas' NA."""
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    try:
+        if type(value) in _PLAIN:
+            return bool(value != value)
+        with quietly():
+            return bool(value != value)
+    except Exception:
+        return False
+
+
+def _number(value: Any) -> float:
+    try:
+        if type(value) in _PLAIN:
+            return float(value)
+        if isinstance(value, np.ndarray | np.complexfloating):
+            return nan  # NumPy would take a part of it for the whole
+        with quietly():
+            return float(value)
+    except Exception:  # as above: whatever is not a number counts as missing
+        return nan
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Let no warning out: it would tell of a value. (Filters belong to the process: this is for odd values only.)"""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
+@np.errstate(all="ignore")  # a signalling NaN warns when it is compared or cast
+def _match_numbers(
+    data: npt.NDArray[Any], code_of: dict[Category, int], unknown: int, missing: int
+) -> npt.NDArray[np.int32]:
+    """Match an array at once. A category takes part if the dtype can hold it (a float, to its precision)."""
+    if data.dtype.kind == "b":
+        data = data.view(np.uint8)
+    numeric = {category: code for category, code in code_of.items() if not isinstance(category, str)}
+    if data.dtype.kind == "f":
+        fits = {category: code for category, code in numeric.items() if float(category) == category}
+    else:
+        limits = np.iinfo(data.dtype)
+        fits = {
+            int(category): code
+            for category, code in numeric.items()
+            if category == int(category) and limits.min <= category <= limits.max
+        }
+    keys, first = np.unique(np.array(list(fits), dtype=data.dtype), return_index=True)
+    key_codes = np.array(list(fits.values()), dtype=np.int32)[first]
+    if len(keys) == 0:
+        codes = np.full(len(data), unknown, dtype=np.int32)
+    elif data.dtype.kind in "iu" and data.dtype.isnative and int(keys[-1]) - int(keys[0]) < _MOST_TABLED:
+        codes = _look_up(data, keys, key_codes, unknown)
+    else:
+        place = np.minimum(np.searchsorted(keys, data), len(keys) - 1)
+        codes = np.where(keys[place] == data, key_codes[place], np.int32(unknown))
+    if data.dtype.kind == "f":
+        codes[np.isnan(data)] = missing
+    return codes
+
+
+def _look_up(
+    data: npt.NDArray[Any], keys: npt.NDArray[Any], key_codes: npt.NDArray[np.int32], unknown: int
+) -> npt.NDArray[np.int32]:
+    """Match integers by a table that reaches from the smallest key to the largest, and one place beyond."""
+    unsigned = np.dtype(f"u{data.dtype.itemsize}")
+    # Differences wrap around within the unsigned type, so that whatever is below the smallest key comes out large.
+    keys = keys.view(unsigned)
+    offsets = (keys - keys[0]).astype(np.int64)
+    table = np.full(int(offsets[-1]) + 2, unknown, dtype=np.int32)
+    table[offsets] = key_codes
+    beyond = np.uint64(len(table) - 1)
+    codes = np.empty(len(data), dtype=np.int32)
+    for start in range(0, len(data), _ROWS_AT_ONCE):  # in pieces whose intermediate results stay in a cache
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        place = np.minimum((data[rows].view(unsigned) - keys[0]).astype(np.uint64, copy=False), beyond)
+        table.take(place.view(np.int64), out=codes[rows], mode="clip")
+    return codes
+
+
+def read_values(column: Any, *, exact: bool = False) -> Values:
+    """Read a column (NumPy, pandas, polars, PyArrow, narwhals or a list) into `Values`.
+
+    Numbers of types that NumPy does not have become doubles, or texts of all their digits if `exact`.
+    """
+    if isinstance(column, np.ndarray):
+        return _from_numpy(column)
+    if isinstance(column, list | tuple):
+        return Values("object", "list", np.fromiter(column, dtype=object, count=len(column)))
+    library = type(column).__module__.partition(".")[0]
+    if library == "narwhals":
+        return read_values(column.to_native(), exact=exact)
+    readers: dict[str, Callable[[Any, bool], Values]]
+    readers = {"polars": _from_polars, "pyarrow": _from_arrow, "pandas": _from_pandas}
+    if library not in readers:
+        raise SchemaError(
+            f"cannot read a column of type {type(column).__qualname__}; "
+            "pass a pandas, polars or PyArrow column, a NumPy array or a list"
+        )
+    return readers[library](column, exact)
+
+
+def _from_numpy(array: npt.NDArray[Any]) -> Values:
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise SchemaError(f"a column must have one dimension, got shape {array.shape}; pass one column at a time")
+    absent = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
+    kinds: dict[str, Kind] = {"b": "bool", "i": "number", "u": "number", "f": "float", "O": "object"}
+    kinds |= {"U": "string", "S": "string", "T": "string"}
+    kind = kinds.get(array.dtype.kind, "unsupported")
+    data = np.asarray(array, dtype=object if kind == "string" else None)
+    return Values(kind, str(array.dtype), data, absent)
+
+
+def _from_pandas(series: Any, exact: bool) -> Values:
+    import pandas as pd
+
+    dtype = series.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        labels = read_values(dtype.categories.to_series())
+        codes = series.cat.codes.to_numpy()
+        return Values(labels.kind, str(dtype), codes, labels=dtype.categories.tolist(), declared=True)
+    if isinstance(dtype, np.dtype | pd.SparseDtype):
+        return _from_numpy(np.asarray(series))
+    if isinstance(dtype, pd.ArrowDtype) or (isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow"):
+        return replace(_from_arrow(series.array.__arrow_array__(), exact), dtype=str(dtype))
+    if isinstance(dtype, pd.StringDtype):
+        return Values("string", str(dtype), series.to_numpy(dtype=object, na_value=None))
+    if dtype.kind in "biuf":  # pandas' own nullable types
+        data = series.to_numpy(dtype=dtype.numpy_dtype, na_value=0)
+        return replace(_from_numpy(data), dtype=str(dtype), absent=series.isna().to_numpy())
+    return Values("unsupported", str(dtype), np.zeros(len(series)))
+
+
+def _from_polars(series: Any, exact: bool) -> Values:
+    import polars as pl
+
+    dtype, name = series.dtype, str(series.dtype)
+    if isinstance(dtype, pl.Enum):
+        codes = series.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+        return Values("string", name, codes, labels=dtype.categories.to_list(), declared=True)
+    if dtype in (pl.String, pl.Categorical):
+        return replace(read_values(series.cast(pl.String).to_list()), kind="string", dtype=name)
+    if dtype in (pl.Object, pl.Null):
+        return replace(read_values(series.to_list()), kind="null" if dtype == pl.Null else "object", dtype=name)
+    if dtype == pl.Boolean or dtype.is_numeric():
+        if dtype.is_decimal() or name.endswith("128"):  # NumPy has no such type
+            if exact:
+                return replace(read_values(series.cast(pl.String).to_list()), kind="number", dtype=name)
+            series = series.cast(pl.Float64)
+        absent = series.is_null().to_numpy()
+        filled = series.fill_null(False if dtype == pl.Boolean else 0)
+        return replace(_from_numpy(filled.to_numpy()), dtype=name, absent=absent)
+    return Values("unsupported", name, np.zeros(len(series)))
+
+
+def _from_arrow(column: Any, exact: bool) -> Values:
+    pa: Any = import_module("pyarrow")  # untyped: imported so that its functions count as Any
+    pc: Any = import_module("pyarrow.compute")
+
+    if isinstance(column, pa.Array):
+        column = pa.chunked_array([column])
+    dtype, types, name = column.type, pa.types, str(column.type)
+    if types.is_dictionary(dtype):
+        kind = _from_arrow(pa.array([], dtype.value_type), exact).kind
+        return _from_dictionary(column, kind, name) if kind != "unsupported" else _unsupported(column, name)
+    if types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype):
+        column = column.cast(pa.large_string()) if types.is_string_view(dtype) else column
+        return _from_dictionary(pc.dictionary_encode(column), "string", name)
+    if exact and types.is_decimal(dtype):
+        return _from_dictionary(pc.dictionary_encode(column.cast(pa.string())), "number", name)
+    if types.is_null(dtype):
+        return Values("null", name, np.full(len(column), None))
+    if types.is_boolean(dtype) or types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype):
+        absent = pc.is_null(column).to_numpy()
+        if types.is_decimal(dtype) or types.is_float16(dtype):
+            column = column.cast(pa.float64())
+        filled = pc.fill_null(column, pa.scalar(0).cast(column.type))
+        return replace(_from_numpy(filled.to_numpy()), dtype=name, absent=absent)
+    return _unsupported(column, name)
+
+
+def _from_dictionary(column: Any, kind: Kind, name: str) -> Values:
+    """Read Arrow's dictionaries chunk by chunk: unifying them fails where indices are too narrow for all labels."""
+    labels: list[Any] = []
+    parts, last, first = [np.empty(0, dtype=np.int64)], None, 0
+    for chunk in column.chunks:
+        if last is None or not chunk.dictionary.equals(last):
+            last, first = chunk.dictionary, len(labels)
+            labels += _labels(last)
+        places = chunk.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+        parts.append(np.where(places < 0, -1, places + first))
+    return Values(kind, name, np.concatenate(parts), labels=labels)
+
+
+def _labels(dictionary: Any) -> list[Any]:
+    try:
+        return list(dictionary.to_pylist())
+    except UnicodeDecodeError:  # Arrow does not look whether a text is one
+        texts = dictionary.cast("large_binary").to_pylist()
+        return [None if text is None else text.decode("utf-8", "surrogateescape") for text in texts]
+
+
+def _unsupported(column: Any, name: str) -> Values:
+    return Values("unsupported", name, np.zeros(len(column)))
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame of any library: what its columns are called, and a way to fetch each by its place."""
+
+    names: tuple[str, ...] | None  # None: a plain array, whose columns are in schema order
+    n_columns: int
+    n_rows: int
+    column: Callable[[int], Any]
+
+    def places(self, names: Sequence[str], ignore: Collection[str] = ()) -> list[int]:
+        """Where each named column is; other columns than these and the ignored ones are an error."""
+        if self.names is None:
+            if self.n_columns != len(names):
+                raise SchemaError(
+                    f"the array has {self.n_columns} columns, but the schema has {len(names)} features; "
+                    f"pass one column per feature, in schema order: {_listed(names)}"
+                )
+            return list(range(len(names)))
+        for name in names:
+            if name not in self.names:
+                raise SchemaError(f"column {name!r} is missing; {self._remedy(name, names)}")
+        for name in self.names:
+            if name not in names and name not in ignore:
+                near = get_close_matches(str(name), names, n=1)
+                hint = f" (the schema has a feature {near[0]!r}, which the frame has too)" if near else ""
+                raise SchemaError(f"column {name!r} is not in the schema{hint}; drop it, or declare it")
+        return [self.names.index(name) for name in names]
+
+    def named(self, name: str) -> Any:
+        """The column of this name, as the frame's own library has it."""
+        if self.names is None:
+            raise SchemaError(f"an array has no column called {name!r}; pass a frame with named columns")
+        if name not in self.names:
+            raise SchemaError(f"column {name!r} is missing; {self._remedy(name, ())}")
+        return self.column(self.names.index(name))
+
+    def _remedy(self, name: str, expected: Collection[str]) -> str:
+        spare = {str(other).casefold(): other for other in self.names or () if other not in expected}
+        near = get_close_matches(name.casefold(), spare, n=1)
+        return f"did you mean the frame's {spare[near[0]]!r}? Rename it" if near else "add it to the frame"
+
+
+def open_frame(frame: Any) -> Frame:
+    """Look at a frame of any supported library, a two-dimensional array, or a list of rows."""
+    if isinstance(frame, list | tuple):
+        frame = _array_of_rows(frame)
+    if isinstance(frame, np.ndarray):
+        if frame.ndim != 2:
+            raise SchemaError(
+                f"expected an array of two dimensions, rows and columns, got shape {frame.shape}; "
+                "reshape it to (n_rows, n_features)"
+            )
+        return Frame(None, frame.shape[1], frame.shape[0], lambda place: frame[:, place])
+    import narwhals as nw
+
+    try:
+        eager = nw.from_native(frame, eager_only=True)
+        library = eager.implementation
+        if not (library.is_pandas() or library.is_polars() or library.is_pyarrow()):
+            eager = nw.from_native(eager.to_pandas(), eager_only=True)
+        names = tuple(eager.columns)
+        if len(set(names)) < len(names):
+            raise nw.exceptions.DuplicateError  # narwhals itself looks only at some libraries' frames
+    except nw.exceptions.DuplicateError:
+        raise SchemaError("a column name occurs more than once; rename or drop one of the columns") from None
+    except TypeError:
+        raise SchemaError(
+            f"cannot read a frame of type {type(frame).__qualname__}; pass a pandas or polars DataFrame, a PyArrow "
+            "Table, a NumPy array or a list of rows (collect a lazy frame first, make a sparse one dense)"
+        ) from None
+    return Frame(names, len(names), len(eager), lambda place: eager.get_column(names[place]).to_native())
+
+
+def stored_by_rows(frame: Any) -> bool:
+    """Whether a frame is a plain array of numbers, the columns of which are strewn over its rows."""
+    if type(frame) is not np.ndarray:  # a masked array would lose its mask
+        return False
+    return frame.dtype.kind in "fiub" and frame.shape[1] > 1 and len(frame) > 0 and frame.flags.c_contiguous
+
+
+def column_blocks(frame: Any, opened: Frame) -> Iterator[tuple[slice, Frame]]:
+    """Yield all rows at once; of an array that is stored row by row, blocks of rows that are turned into columns first.
+
+    A single number out of every row is a cache line read for each: turning a block costs less than reading it so.
+    """
+    if not stored_by_rows(frame):
+        yield slice(None), opened
+        return
+    for start in range(0, len(frame), _ROWS_TURNED_AT_ONCE):
+        rows = slice(start, start + _ROWS_TURNED_AT_ONCE)
+        yield rows, open_frame(np.asfortranarray(frame[rows]))
+
+
+def _array_of_rows(rows: Sequence[Any]) -> npt.NDArray[Any]:
+    """Rows as an array of objects: a list declares no dtype, so each value is mapped for itself."""
+    widths = {len(row) if hasattr(row, "__len__") and not isinstance(row, str) else -1 for row in rows}
+    if -1 in widths or len(widths) > 1:
+        raise SchemaError("expected a list of rows that are equally long lists; check the rows' lengths")
+    array = np.empty((len(rows), widths.pop() if widths else 0), dtype=object)
+    for i, row in enumerate(rows):
+        for j, value in enumerate(row):
+            array[i, j] = value
+    return array
+
+
+def _listed(names: Collection[str], most: int = 8) -> str:
+    shown = ", ".join(map(repr, list(names)[:most]))
+    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
+
+
+def read_feature(frame: Frame, place: int) -> Values:
+    """Read a feature's values. An array's one dtype says nothing about a single column, unless all are numbers."""
+    values = read_values(frame.column(place))
+    if frame.names is None and values.kind in ("float", "string"):
+        return replace(values, kind="number" if values.kind == "float" else "object")
+    return values

@@ -1,0 +1,137 @@
+"""Public grids: where the cuts of a numeric feature are, and which cell a number falls into.
+
+A grid is a strictly increasing tuple of cuts. The cell of a number is *the number of cuts strictly below it*, so that
+`cell <= c` says the same as `x <= cuts[c]`. Cuts are computed in exact or correctly rounded arithmetic, never by the
+platform's own `pow`, so that a schema means the same on every machine.
+
+The loops that count are machine code (`privet.schema.grid_kernels`), which is only fetched when the first frame is encoded:
+importing this file stays cheap.
+"""
+
+from collections.abc import Mapping, Sequence
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+DEFAULT_BINS = 32
+MAX_CODES = 65_535
+"""The most codes that one feature may have, "other" and "missing" included."""
+
+_DIGITS = Context(prec=50)
+_ROWS_AT_ONCE = 16_384  # a buffer of doubles this long stays in the second-level cache
+
+
+@lru_cache(maxsize=4096)
+def linear_cuts(low: float, high: float, bins: int) -> tuple[float, ...]:
+    """Cuts of `bins` cells of equal width, each the double nearest to its exact place."""
+    start, width = Fraction(low), Fraction(high) - Fraction(low)
+    return _inner((float(start + width * i / bins) for i in range(1, bins)), low, high)
+
+
+@lru_cache(maxsize=4096)
+def log_cuts(low: float, high: float, bins: int) -> tuple[float, ...]:
+    """Cuts whose distance from `low` grows geometrically: `low + (high - low + 1) ** (i / bins) - 1`.
+
+    The one under the power keeps the spacing finite at `low`, so the grid also serves ranges that start at or below
+    zero. Cells are about as wide as one unit near `low`; a feature whose whole range is far below one unit is better
+    rescaled, or given explicit edges.
+    """
+    start = Decimal(low)
+    growth = _DIGITS.ln(_DIGITS.add(_DIGITS.subtract(Decimal(high), start), 1))
+
+    def cut(i: int) -> float:
+        power = _DIGITS.exp(_DIGITS.divide(_DIGITS.multiply(growth, i), bins))
+        return float(_DIGITS.add(start, _DIGITS.subtract(power, 1)))
+
+    return _inner((cut(i) for i in range(1, bins)), low, high)
+
+
+def _inner(cuts: Any, low: float, high: float) -> tuple[float, ...]:
+    """Drop what rounding pushed onto a neighbour or out of the range: a very narrow range has fewer cells."""
+    return tuple(dict.fromkeys(cut for cut in cuts if low <= cut < high))
+
+
+class Grid(NamedTuple):
+    """Cuts, prepared for counting: `cuts_per_unit` is zero where a value's nearest cut is not found by arithmetic."""
+
+    cuts: npt.NDArray[np.float64]
+    cuts_per_unit: float
+
+
+@lru_cache(maxsize=4096)
+def prepared(cuts: tuple[float, ...]) -> Grid:
+    """Prepare strictly increasing cuts for counting."""
+    array = np.array(cuts, dtype=np.float64)
+    if len(array) < 2:
+        return Grid(array, 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        cuts_per_unit = (len(array) - 1) / (array[-1] - array[0])
+        # the same arithmetic as in `count_by_rounding`, where this is shown to be enough
+        nearest = (array - array[0]) * cuts_per_unit + 0.5
+        found_by_arithmetic = np.array_equal(np.floor(nearest), np.arange(len(array)))
+    return Grid(array, float(cuts_per_unit) if found_by_arithmetic else 0.0)
+
+
+def count_cuts_below(values: npt.NDArray[Any], cuts: Sequence[float], nan_code: int, out: npt.NDArray[Any]) -> None:
+    """Write the cell of every number into `out`; what is not a number gets `nan_code`.
+
+    Parameters
+    ----------
+    values
+        One-dimensional, of any real dtype and any stride.
+    cuts
+        Strictly increasing.
+    out
+        Contiguous, uint8 or uint16, as long as `values`.
+    """
+    from privet.schema.grid_kernels import count_cells  # numba takes long to import
+
+    grid = prepared(tuple(cuts))
+    if values.dtype == np.float64 and values.flags.c_contiguous:
+        count_cells(values, *grid, nan_code, out)
+        return
+    # Converting block by block needs no second copy of the column, and one compiled function serves all dtypes.
+    buffer = np.empty(min(_ROWS_AT_ONCE, len(values)), dtype=np.float64)
+    for start in range(0, len(values), _ROWS_AT_ONCE):
+        stop = min(start + _ROWS_AT_ONCE, len(values))
+        block = buffer[: stop - start]
+        with np.errstate(all="ignore"):  # what a wider float or a signalling NaN does there is a fact about a record
+            block[:] = values[start:stop]
+        count_cells(block, *grid, nan_code, out[start:stop])
+
+
+def count_cuts_below_in_rows(
+    values: npt.NDArray[np.float64],
+    cuts: Mapping[int, Sequence[float]],
+    nan_codes: Mapping[int, int],
+    out: npt.NDArray[Any],
+) -> None:
+    """Do the same for columns of an array that is stored row by row, without turning it into columns first.
+
+    Parameters
+    ----------
+    values
+        Of shape (n_rows, n_columns), contiguous.
+    cuts, nan_codes
+        By column; other columns are left alone.
+    out
+        Of shape (n_columns, n_rows), uint8 or uint16.
+    """
+    from privet.schema.grid_kernels import count_cells_of_rows
+
+    if not cuts:
+        return
+    grids = [prepared(tuple(cuts[column])) for column in cuts]
+    count_cells_of_rows(
+        values,
+        np.array(list(cuts), dtype=np.int64),
+        np.concatenate([grid.cuts for grid in grids]),
+        np.cumsum([len(grid.cuts) for grid in grids], dtype=np.int64),
+        np.array([grid.cuts_per_unit for grid in grids]),
+        np.array([nan_codes[column] for column in cuts], dtype=np.int64),
+        out,
+    )

@@ -1,0 +1,131 @@
+"""What greedy learners need of a table, level by level: counts at every node, and a step down for every record."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.compiling import compiled
+from privet.tables.protocol import Block
+from privet.trees.kernels.blocks import Codes
+
+IntArray = NDArray[np.int64]
+
+
+@compiled
+def _add_feature(codes: Codes, place: IntArray, n_classes: int, last_code: int, flat: IntArray) -> None:
+    for row in range(place.size):
+        # a code beyond the last is no code of this feature; it is held within bounds
+        code = codes[row] if codes[row] < last_code else last_code
+        flat[place[row] + np.int64(code) * n_classes] += 1
+
+
+@dataclass(frozen=True)
+class NodeHistogram:
+    """Count records by node, feature, code and class.
+
+    Parameters
+    ----------
+    node_state : str
+        The state that holds each record's open node, 0..n_nodes-1; any other number means none.
+    n_nodes, n_classes : int
+        Numbers of open nodes and of classes.
+    n_codes : tuple of int
+        Number of codes of each feature, as in ``tuple(encoding.n_codes)``.
+
+    Notes
+    -----
+    *Privacy.* Adding or removing a record changes one count by one for each feature, all in one node.
+    """
+
+    node_state: str
+    n_nodes: int
+    n_classes: int
+    n_codes: tuple[int, ...]
+
+    @property
+    def feature_offsets(self) -> IntArray:
+        """Where each feature's codes begin on the second axis of the result; the last entry is the total."""
+        return np.concatenate([[0], np.cumsum(self.n_codes)]).astype(np.int64)
+
+    def __call__(self, block: Block) -> IntArray:
+        """Return int64 counts of shape (n_nodes, total number of codes, n_classes)."""
+        offsets = self.feature_offsets
+        shape = (self.n_nodes + 1, int(offsets[-1]), self.n_classes)
+        counts = np.zeros(shape, np.int64)
+        node = np.asarray(block.state[self.node_state], dtype=np.int64)
+        target = block.target.astype(np.int64)
+        counted = (node >= 0) & (node < self.n_nodes) & (target >= 0) & (target < self.n_classes)
+        # Records that are not counted go to one node more, cut off below: no branch in the loop over rows.
+        node, target = np.where(counted, node, self.n_nodes), np.where(counted, target, 0)
+        place = node * (shape[1] * shape[2]) + target
+        for feature, n_codes in enumerate(self.n_codes):
+            begin = place + offsets[feature] * self.n_classes
+            _add_feature(block.codes[feature], begin, self.n_classes, n_codes - 1, counts.reshape(-1))
+        return counts[:-1]
+
+
+@compiled
+def _step_down(
+    codes: Codes,
+    node: IntArray,
+    feature: NDArray[np.int32],
+    cut: NDArray[np.int32],
+    missing: NDArray[np.int32],
+    set_index: NDArray[np.int32],
+    sets: NDArray[np.uint64],
+    next_node: NDArray[np.int32],
+    n_children: NDArray[np.int32],
+) -> NDArray[np.int32]:
+    below = np.full(node.size, -1, np.int32)
+    for row in range(node.size):
+        here = node[row]
+        if here < 0 or here >= feature.size or feature[here] < 0:
+            continue
+        code = np.int64(codes[feature[here], row])
+        if n_children[here] > 2:
+            child = min(code, np.int64(n_children[here]) - 1)
+        elif set_index[here] >= 0:
+            word = min(code >> 6, np.int64(sets.shape[1]) - 1)
+            child = np.int64((sets[set_index[here], word] >> np.uint64(code & 63)) & np.uint64(1))
+        else:
+            child = np.int64(code > cut[here] and code != missing[here])
+        below[row] = next_node[here] + child
+    return below
+
+
+@dataclass(frozen=True, eq=False)
+class RouteStep:
+    """Move every record from its open node to the child it belongs to; `TreeBuilder.step` makes these.
+
+    Parameters
+    ----------
+    node_state : str
+        The state that holds each record's open node.
+    feature, cut, missing, set_index, sets, next_node, n_children : arrays
+        One entry for each open node: the split (feature -1 for a new leaf; `missing` is the code that goes to the
+        first child whatever the cut, or -1) and the number that its first child has among the next open nodes.
+    """
+
+    node_state: str
+    feature: NDArray[np.int32]
+    cut: NDArray[np.int32]
+    missing: NDArray[np.int32]
+    set_index: NDArray[np.int32]
+    sets: NDArray[np.uint64]
+    next_node: NDArray[np.int32]
+    n_children: NDArray[np.int32]
+
+    def __call__(self, block: Block) -> NDArray[np.int32]:
+        """Return each record's node among the next open nodes, -1 once it has reached a leaf."""
+        return _step_down(
+            block.codes,
+            np.asarray(block.state[self.node_state], dtype=np.int64),
+            self.feature,
+            self.cut,
+            self.missing,
+            self.set_index,
+            self.sets,
+            self.next_node,
+            self.n_children,
+        )
