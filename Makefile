@@ -42,15 +42,15 @@ docs: .venv/docs.stamp ## build the documentation into site/
 
 clean: ## remove everything that was made, .venv included
 	rm -rf .venv .venv-lowest build dist site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find src tests benchmarks examples -type d -name __pycache__ -prune -exec rm -rf {} +
+	find src papers tests benchmarks examples -type d -name __pycache__ -prune -exec rm -rf {} +
 
 # The build back end comes first and is used without isolation, so that it is pinned like everything else.
-.venv/dev.stamp: pyproject.toml constraints.txt
+.venv/dev.stamp: pyproject.toml papers/pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else \
 		"privet needs Python 3.11 or newer; give one with: make PYTHON=python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) hatchling editables
-	$(PIP) --no-build-isolation --editable '.[dev]'
+	$(PIP) --no-build-isolation --editable '.[dev]' --editable papers
 	@touch $@
 
 .venv/docs.stamp: .venv/dev.stamp

@@ -14,17 +14,17 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-from privet_papers.framework.data import DataFolder, DataSet
 from sklearn.model_selection import KFold
 
+from privet.estimators.learning import Hints, Learner
 from privet.learners.multinomial_forest.forest import MultinomialForest
 from privet.learners.privatree.tree import PrivaTree
-from privet.learning import Hints, Learner
-from privet.mechanisms.release import open_release
+from privet.mechanisms.release import open_release, secret_key
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
 from privet.randomness.public import public_rng
 from privet.tables.reading import encode_table
+from privet_papers.framework.data import DataFolder, DataSet
 
 HERE = Path(__file__).resolve().parent
 NAMES = (
@@ -63,7 +63,7 @@ def accuracy(learner: Learner, data: DataSet, epsilon: float, folds: int) -> flo
     splits = KFold(10, shuffle=True, random_state=0).split(data.X)
     for seed, (train, test) in zip(range(folds), splits, strict=False):
         plan = learner.plan(encoding, terms, allowance.whole, Hints(len(train)))
-        table = encode_table(data.schema, encoding, data.X.iloc[train], data.y.iloc[train], 1)
+        table = encode_table(data.schema, encoding, data.X.iloc[train], data.y.iloc[train], secret_key, 1)
         model = learner.grow(table, open_release(Ledger(terms, allowance)), public_rng(seed), plan)
         predicted = model.votes(encoding.encode(data.X.iloc[test])).argmax(axis=1)
         scores.append((predicted == encoding.encode_target(data.y.iloc[test])).mean())

@@ -20,11 +20,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from privet_papers.framework.data import DataFolder, public_schema
 from sklearn.ensemble import RandomForestClassifier
 
 from privet import MultinomialForestClassifier
 from privet.errors import NonPrivateWarning
+from privet_papers.framework.data import DataFolder, public_schema
 
 LEAF = 5
 

@@ -6,6 +6,7 @@ from itertools import cycle
 from pathlib import Path
 
 import pandas as pd
+
 from privet_papers.framework.plots import COLOURS, MARKERS, common_style, save_svg
 
 MEASURES = {"accuracy": "accuracy", "auc": "AUC"}

@@ -16,6 +16,7 @@ from privet import Categorical, Numeric, Schema
 from privet.audit import enumeration
 from privet.audit.enumeration import Enumerating, Subject
 from privet.audit.exact import exact_audit
+from privet.estimators.learning import Hints
 from privet.learners.boosting.base_tables import without_base
 from privet.learners.boosting.estimators import Boosting, _loss, _with_gradients
 from privet.learners.boosting.gradient_growth import CellGrid
@@ -23,7 +24,6 @@ from privet.learners.boosting.gradient_histogram import CELL_STATE, NODE_STATE, 
 from privet.learners.boosting.histogram_base import HistogramBase
 from privet.learners.boosting.moments import PairMoments, TargetMoments
 from privet.learners.boosting.rounds import start_scores
-from privet.learning import Hints
 from privet.mechanisms.release import Release, drawn
 from privet.privacy.events import Mechanism
 from privet.privacy.ledger import Ledger

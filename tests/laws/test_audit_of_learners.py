@@ -12,8 +12,8 @@ from privet.audit.ledger_audit import _adds_up, ledger_audit
 from privet.audit.neighbours import NEIGHBOUR_PAIRS
 from privet.audit.projections import FeaturesUsed, LeafLabel, LeafLabels, RootFeature, RootIsLeaf, RootSplit
 from privet.audit.whole import tiny_subject
-from privet.base import PrivateClassifier
 from privet.errors import AuditError
+from privet.estimators.base import PrivateClassifier
 from privet.learners.random_decision_forest.forest import RandomDecisionForestClassifier
 from privet.privacy.events import Cost
 from privet.schema.encoding import Encoding

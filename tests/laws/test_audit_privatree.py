@@ -8,8 +8,8 @@ import pytest
 from privet import Categorical, Numeric, Schema
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
+from privet.estimators.learning import Hints
 from privet.learners.privatree.tree import SEARCHES, PrivaTree
-from privet.learning import Hints
 from privet.privacy.terms import Allowance
 from privet.trees.quantiles import JointQuantiles
 

@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from privet_papers import PrintedRandomDecisionForestClassifier
-from privet_papers.bojarski_2014.printed import PrintedRandomDecisionForest
 
 from privet import RandomDecisionForestClassifier, Schema
 from privet.audit.enumeration import Subject
@@ -13,6 +11,8 @@ from privet.audit.exact import exact_audit
 from privet.errors import UnsoundWarning
 from privet.learners.random_decision_forest.forest import RandomDecisionForest
 from privet.privacy.terms import Allowance
+from privet_papers import PrintedRandomDecisionForestClassifier
+from privet_papers.bojarski_2014.printed import PrintedRandomDecisionForest
 from tests.laws.planted import TINY
 
 pytestmark = pytest.mark.law

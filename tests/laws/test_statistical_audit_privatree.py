@@ -2,9 +2,9 @@
 
 import warnings
 
-import privet_papers as published
 import pytest
 
+import privet_papers as published
 from privet import PrivaTreeClassifier
 from privet.audit import neighbours, statistical_audit
 from privet.errors import UnsoundWarning

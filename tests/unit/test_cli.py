@@ -5,14 +5,14 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-import privet_papers.framework
 import pytest
+from typer.testing import CliRunner
+
+import privet_papers.framework
+from privet.cli import app
 from privet_papers.framework import command as reproduce
 from privet_papers.framework.data import DataFolder
 from privet_papers.framework.entry import Cell, Entry, Result, Settings
-from typer.testing import CliRunner
-
-from privet.cli import app
 
 
 def privet_command(*arguments: str) -> subprocess.CompletedProcess[str]:

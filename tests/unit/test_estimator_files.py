@@ -15,7 +15,7 @@ from privet.errors import ModelFileError
 from privet.models.files import array_to_dict, digest
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "model_file_v1.json"
-FORMAT = json.loads((files("privet") / "model_file.schema.json").read_text(encoding="utf-8"))
+FORMAT = json.loads((files("privet") / "models/model_file.schema.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ import pytest
 import privet
 from privet import Categorical, MatrixForestClassifier, Numeric, Schema
 from privet.errors import ModelFileError, ParameterError, SchemaError
+from privet.estimators.learning import Hints
 from privet.learners.matrix_forest.cell_counts import CellClassCounts
 from privet.learners.matrix_forest.forest import MatrixForest
 from privet.learners.matrix_forest.vote_tables import BatchAnswers, CellTable, LeafVotes, shares_of
-from privet.learning import Hints
 from privet.mechanisms.release import Release, drawn
 from privet.models.files import model_from_dict, model_to_dict
 from privet.privacy.ledger import Ledger

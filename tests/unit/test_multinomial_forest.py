@@ -8,10 +8,10 @@ import pytest
 
 from privet import Categorical, MultinomialForestClassifier, Numeric, Schema
 from privet.errors import NonPrivateWarning, ParameterError
+from privet.estimators.learning import Hints
 from privet.learners.multinomial_forest.forest import MultinomialForest, multinomial_labels
 from privet.learners.multinomial_forest.honest_plan import coin_weights, honest_budget, honest_depth
 from privet.learners.multinomial_forest.two_stages import NO_CANDIDATE, TwoStages
-from privet.learning import Hints
 from privet.privacy.events import Mixture
 from privet.privacy.laws import mixture_epsilon
 from privet.privacy.terms import Share, Terms

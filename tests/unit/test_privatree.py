@@ -8,10 +8,10 @@ import pytest
 
 from privet import Categorical, Numeric, PrivaTreeClassifier, Schema
 from privet.errors import ParameterError
+from privet.estimators.learning import Hints
 from privet.learners.privatree.budget import label_error, tree_budget
 from privet.learners.privatree.tree import PrivaTree
-from privet.learning import Hints
-from privet.mechanisms.release import open_release
+from privet.mechanisms.release import open_release, secret_key
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Share, Terms
 from privet.tables.reading import encode_table
@@ -108,7 +108,7 @@ def test_quantiles_spread_records_evenly_over_a_long_tail():
     encoding, search = schema.encoding(1024), QuantileSearch(levels=3)
     events = search.plan(encoding, Terms(), Share(epsilon=Fraction(3)))
     with seeded_noise(1):
-        table = encode_table(schema, encoding, values.reshape(-1, 1), np.zeros(20_000, int), 1)
+        table = encode_table(schema, encoding, values.reshape(-1, 1), np.zeros(20_000, int), secret_key, 1)
         cuts = search.run(table, open_release(Ledger(Terms(), Allowance.of(3.0))), events)[0]
     assert sum(event.cost.epsilon for event in events.values()) == 3
     cells = np.bincount(np.searchsorted([encoding.decode_cut(0, cut) for cut in cuts], values), minlength=8)

@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from privet_papers.tajima_2025.matrices import DecisionPaths
 
 from privet import Categorical, Schema
 from privet.errors import ParameterError
@@ -22,6 +21,7 @@ from privet.learners.matrix_forest.votes import BatchVotes, ForestVotes, element
 from privet.randomness.public import public_rng
 from privet.trees.features import Domains
 from privet.trees.id3_trees import draw_id3_trees
+from privet_papers.tajima_2025.matrices import DecisionPaths
 
 CAR = Cells((4, 4, 4, 3, 3, 3))
 SMALL = Cells((3, 2, 4, 2))

@@ -1,7 +1,7 @@
 """All runs of a learner on one tiny data set: forced outcomes, each with its exact probability.
 
-The code under audit is the code of production: `grow` asks its questions of a `privet.mechanisms.release.Release` whose outcomes
-are forced, and `privet.privacy.laws` knows the law of every answer.
+The code under audit is the code of production: `grow` asks its questions of a `privet.mechanisms.release.Release` whose
+outcomes are forced, and `privet.privacy.laws` knows the law of every answer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import AuditError
-from privet.learning import Hints, Learner
+from privet.estimators.learning import Hints, Learner
 from privet.mechanisms.joint_exponential import scores_of_cuts
 from privet.mechanisms.release import Coins, Release
 from privet.privacy import laws

@@ -19,8 +19,8 @@ from privet.audit.neighbours import NEIGHBOUR_PAIRS, NeighbourPair
 from privet.audit.projections import Predictions
 from privet.audit.report import AuditReport, Claim, Finding, Relation
 from privet.audit.statistical import statistical_audit
-from privet.base import PrivateEstimator
 from privet.errors import AuditError, PrivetError, UnsoundWarning
+from privet.estimators.base import PrivateEstimator
 from privet.parameters import check_choice
 from privet.privacy.terms import Allowance
 from privet.schema.domains import Categorical, Domain, Numeric

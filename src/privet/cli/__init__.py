@@ -6,12 +6,11 @@ Commands import what they need when they run, so that ``privet --help`` is quick
 import errno
 import sys
 import warnings
-from importlib.metadata import version
+from importlib.metadata import entry_points, version
 from textwrap import shorten
 from typing import Annotated
 
 import typer
-from privet_papers.framework import command as reproduce
 
 from privet.cli import audit, evaluate, export, plan, predict, report, robustness, schema, train
 from privet.cli.exits import Exit, exit_of
@@ -36,8 +35,9 @@ app.command()(evaluate.evaluate)
 app.command()(report.report)
 app.command()(audit.audit)
 app.command()(export.export)
-app.command()(reproduce.reproduce)
 app.command()(robustness.robustness)
+for entry in entry_points(group="privet.commands"):  # of other distributions, such as privet-papers
+    app.command(entry.name)(entry.load())
 
 
 def _print_version(asked: bool) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 from collections.abc import Sequence
 from typing import Any
 
-import privet
 from privet.errors import ParameterError, SchemaError
+from privet.estimators.registry import estimator_class, estimator_names
 from privet.schema.domains import Categorical, Domain, Numeric
 
 PREFERRED = "PrivaTreeClassifier"  # one readable tree, for classes; numbers have one learner
@@ -36,9 +35,9 @@ def find_learner(name: str | None, target: Domain | None = None) -> Any:
     "privatree" and "PrivaTreeClassifier" are the same; "boosting" is the classifier or the regressor, as the target is.
     """
     wanted = learner_names(target)[0] if name is None else name
-    for full, module in _learners(target).items():
+    for full in _learners(target):
         if _plain(wanted) in (_plain(full), _without_kind(full)):
-            return getattr(importlib.import_module(module), full)
+            return estimator_class(full)
     able = ", ".join(learner_names(target))
     if any(_plain(wanted) in (_plain(full), _without_kind(full)) for full in _learners(None)):
         what, remedy = (
@@ -76,11 +75,11 @@ def _setting(text: str, learner: str, known: dict[str, Any]) -> tuple[str, Any]:
         return name, value.strip()
 
 
-def _learners(target: Domain | None) -> dict[str, str]:
-    """Return the learners that can predict a target, with their modules."""
+def _learners(target: Domain | None) -> list[str]:
+    """Return the learners that can predict a target."""
     if target is None:
-        return privet.ESTIMATORS | privet.REGRESSORS
-    return privet.ESTIMATORS if isinstance(target, Categorical) else privet.REGRESSORS
+        return estimator_names()
+    return estimator_names("Classifier" if isinstance(target, Categorical) else "Regressor")
 
 
 def _plain(name: str) -> str:

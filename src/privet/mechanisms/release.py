@@ -28,14 +28,11 @@ from privet.errors import PrivetError
 from privet.mechanisms import samplers
 from privet.mechanisms.joint_exponential import best_cuts
 from privet.privacy.events import Event, Mechanism
-from privet.privacy.ledger import Ledger
+from privet.privacy.ledger import SEEDED, STAND_IN, Ledger
 from privet.randomness.hashing import siphash_parts
 from privet.randomness.public import SeededSource
 from privet.tables.part import PartOf
 from privet.tables.protocol import Block, IntArray, Table
-
-SEEDED = "the noise was seeded, so anyone who knows the seed can take it away"
-STAND_IN = "the outcomes were recorded or forced for a test"
 
 
 class Outcomes(Protocol):

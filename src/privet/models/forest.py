@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from privet.compiling import compiled
 from privet.errors import ParameterError
 from privet.models.leaves import MOST_CLASSES, LeafCounts, LeafLabels, Structure
-from privet.models.pickling import FieldsOnly
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
 from privet.trees.features import Domains
 from privet.trees.kernels.vote import count_labels, sum_values
+from privet.trees.pickling import FieldsOnly
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
-from privet.mechanisms.release import SEEDED, STAND_IN
-from privet.privacy.ledger import Ledger
+from privet.privacy.ledger import SEEDED, STAND_IN, Ledger
 from privet.privacy.text import guarantee_in_words
 from privet.schema.schema import Schema
 

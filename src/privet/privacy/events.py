@@ -160,7 +160,8 @@ class Parallel(_OfParts):
     """Parts that look at disjoint records, split by secret coins or by released choices: the largest counts.
 
     Under ``replace`` a record can leave one part and enter another. That is two add/remove steps, one in each part;
-    `privet.privacy.terms.Terms` already charges two steps to every event, so the largest still bounds the sum of the two.
+    `privet.privacy.terms.Terms` already charges two steps to every event, so the largest still bounds the sum of the
+    two.
     """
 
     parts: tuple[Composition, ...]
@@ -178,8 +179,8 @@ class Parallel(_OfParts):
 class Mixture(_OfParts):
     """Parts of which each record is in exactly one, by a secret coin that is fresh for this mixture.
 
-    A release opens it and tosses the coins in one call (`privet.mechanisms.release.Release.mixture`). An assignment that is fixed,
-    public, or shared with other mixtures is *not* a mixture: charge it as `Parallel`.
+    A release opens it and tosses the coins in one call (`privet.mechanisms.release.Release.mixture`). An assignment
+    that is fixed, public, or shared with other mixtures is *not* a mixture: charge it as `Parallel`.
 
     Parameters
     ----------

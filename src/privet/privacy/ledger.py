@@ -14,6 +14,10 @@ from privet.privacy.terms import Allowance, Terms
 
 NO_PRIVACY_ASKED = "epsilon=None: no privacy was asked for"
 
+# Why the noise of a fit may prove nothing.
+SEEDED = "the noise was seeded, so anyone who knows the seed can take it away"
+STAND_IN = "the outcomes were recorded or forced for a test"
+
 
 class Ledger:
     """What one fit is allowed to spend, what it spent on what, and the guarantee that follows.
@@ -97,7 +101,8 @@ class Ledger:
     def filter(self, name: str, cap: Cost) -> Iterator[None]:
         """Events charged inside may have budgets that were decided from released values; all of `cap` is charged.
 
-        A charge that would pass the cap raises `BudgetError` before anything is drawn; see `privet.privacy.events.Filter`.
+        A charge that would pass the cap raises `BudgetError` before anything is drawn; see
+        `privet.privacy.events.Filter`.
         """
         with self._scope(_FilterScope(name, cap), name):
             yield

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError, SchemaError
+from privet.estimators.files import file_content
 from privet.frames.reading import read_values
-from privet.model_files import file_content
 from privet.report.insight import plain
 from privet.schema.encoding import RangeTarget
 

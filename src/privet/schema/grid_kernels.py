@@ -20,9 +20,9 @@ Floats = NDArray[np.float64]
 def count_by_rounding(values: Floats, cuts: Floats, cuts_per_unit: float, nan_code: int, out: NDArray[Any]) -> None:
     """Find the nearest cut by arithmetic, then ask that cut on which side of it the value lies; no branch.
 
-    Exact if and only if every cut is its own nearest cut, which `privet.schema.grids` checks. Proof: the place computed here
-    never falls as the value rises, since rounding is monotone. So a value between two neighbouring cuts finds one of
-    these two, one beyond the first or last cut finds that one, and the comparison with it gives the cell.
+    Exact if and only if every cut is its own nearest cut, which `privet.schema.grids` checks. Proof: the place computed
+    here never falls as the value rises, since rounding is monotone. So a value between two neighbouring cuts finds one
+    of these two, one beyond the first or last cut finds that one, and the comparison with it gives the cell.
     """
     cast = out.dtype.type
     first, last = cuts[0], float(cuts.size - 1)

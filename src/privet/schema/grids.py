@@ -4,8 +4,8 @@ A grid is a strictly increasing tuple of cuts. The cell of a number is *the numb
 `cell <= c` says the same as `x <= cuts[c]`. Cuts are computed in exact or correctly rounded arithmetic, never by the
 platform's own `pow`, so that a schema means the same on every machine.
 
-The loops that count are machine code (`privet.schema.grid_kernels`), which is only fetched when the first frame is encoded:
-importing this file stays cheap.
+The loops that count are machine code (`privet.schema.grid_kernels`), which is only fetched when the first frame is
+encoded: importing this file stays cheap.
 """
 
 from collections.abc import Mapping, Sequence

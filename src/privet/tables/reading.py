@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 
 from privet.errors import SchemaError
 from privet.frames.reading import open_frame, quietly, read_values
-from privet.mechanisms.release import secret_key
 from privet.randomness.hashing import siphash_rows
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
@@ -29,8 +29,13 @@ def threads(n_jobs: int | None) -> int:
     return 1 if n_jobs is None else int(joblib.effective_n_jobs(n_jobs))
 
 
-def encode_table(schema: Schema, encoding: Encoding, X: Any, y: Any, n_jobs: int) -> MemoryTable:
-    """Encode features and labels; leave out records without a label, and rows of a unit beyond its maximum."""
+def encode_table(
+    schema: Schema, encoding: Encoding, X: Any, y: Any, key: Callable[[], bytes], n_jobs: int = 1
+) -> MemoryTable:
+    """Encode features and labels; leave out records without a label, and rows of a unit beyond its maximum.
+
+    `key` draws a fresh secret key; which rows of a unit stay hangs on it.
+    """
     if y is None:
         raise SchemaError("fit() needs the labels: pass them as the second argument, fit(X, y)")
     X = of_width(X, encoding.n_features)
@@ -43,7 +48,7 @@ def encode_table(schema: Schema, encoding: Encoding, X: Any, y: Any, n_jobs: int
         raise SchemaError("X and y differ in length: pass one label for each record")
     if schema.unit is not None:
         units = read_units(open_frame(X).named(schema.unit.column))
-        kept = bound_rows(units, codes, target, schema.unit.max_rows, secret_key())
+        kept = bound_rows(units, codes, target, schema.unit.max_rows, key())
         codes, target = np.ascontiguousarray(codes[:, kept]), target[kept]
     return MemoryTable(encoding, codes, target, n_jobs=n_jobs)
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError
-from privet.models.pickling import FieldsOnly
 from privet.trees.features import Domains
 from privet.trees.kernels.blocks import BLOCK_ROWS
+from privet.trees.pickling import FieldsOnly
 
 MOST_LEAVES = 2**31 - 1  # leaf ids are int32
 

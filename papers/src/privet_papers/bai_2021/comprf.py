@@ -14,10 +14,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.base import PrivateClassifier
+from privet.estimators.base import PrivateClassifier
+from privet.estimators.learning import Hints
 from privet.learners.multinomial_forest.honest_growth import majority_labels, take_out_records
 from privet.learners.multinomial_forest.without_noise import plan_without_noise
-from privet.learning import Hints
 from privet.mechanisms.release import Release
 from privet.parameters import check_choice, check_whole
 from privet.privacy.events import Plan

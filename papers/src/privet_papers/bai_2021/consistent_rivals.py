@@ -10,11 +10,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from privet.base import PrivateClassifier
 from privet.errors import ParameterError
+from privet.estimators.base import PrivateClassifier
+from privet.estimators.learning import Hints
 from privet.learners.multinomial_forest.honest_growth import HonestRule, grow_honest_forest, majority_labels
 from privet.learners.multinomial_forest.without_noise import plan_without_noise
-from privet.learning import Hints
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_whole

@@ -25,11 +25,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.estimators.learning import Hints
 from privet.learners.multinomial_forest.honest_draws import start_draws
 from privet.learners.multinomial_forest.honest_growth import HonestRule, join_grown, lay_out_records, majority_labels
 from privet.learners.multinomial_forest.honest_scores import CATEGORIES, ORDERED_MISSING
 from privet.learners.multinomial_forest.honest_tree import Grown, Growth, Records, deal_points, grow_honest_tree
-from privet.learning import Hints
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_choice, check_whole

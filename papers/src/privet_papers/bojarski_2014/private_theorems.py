@@ -1,7 +1,7 @@
 """Theorems 5.6 to 5.9 of Bojarski et al. (2014): random decision trees with Laplace noise of scale k / eta.
 
-Symbols as in `privet_papers.bojarski_2014.theorems`; ``eta`` is the privacy budget. Each function has two versions, for the paper
-states more than it proves:
+Symbols as in `privet_papers.bojarski_2014.theorems`; ``eta`` is the privacy budget. Each function has two versions, for
+the paper states more than it proves:
 
 - *printed*: the statement as it stands in the paper.
 - *derived*: what its proof gives, in the plainest form. With probability 1 - 2 k exp(-lambda n eta / k), lambda =

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from privet.base import PrivateClassifier
 from privet.errors import ParameterError
-from privet.learning import Hints
+from privet.estimators.base import PrivateClassifier
+from privet.estimators.learning import Hints
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts
 from privet.parameters import check_choice, check_whole

@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, cast
 
-from privet.base import PrivateClassifier
-from privet.learning import Hints
+from privet.estimators.base import PrivateClassifier
+from privet.estimators.learning import Hints
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts
 from privet.parameters import check_whole

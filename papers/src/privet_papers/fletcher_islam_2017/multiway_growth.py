@@ -45,11 +45,10 @@ class Criterion:
 
     Notes
     -----
-    *Privacy.* Max and Gini: see `privet.trees.scores`. Information: the score of a child with counts c is F(sum c) - sum F(c)
-    with a minus sign, F the table. Adding a record to class k takes F(n+1) - F(n) off and gives F(c_k+1) - F(c_k)
-    back, or changes nothing where c_k is at its most. F is convex up to rounding by one step, so the change lies
-    between minus the largest step of F and two rounding steps: that is the range, read off the very table that is
-    used.
+    *Privacy.* Max and Gini: see `privet.trees.scores`. Information: the score of a child with counts c is F(sum c) -
+    sum F(c) with a minus sign, F the table. Adding a record to class k takes F(n+1) - F(n) off and gives F(c_k+1) -
+    F(c_k) back, or changes nothing where c_k is at its most. F is convex up to rounding by one step, so the change lies
+    between minus the largest step of F and two rounding steps: that is the range, read off the very table that is used.
     """
 
     kind: int

@@ -18,8 +18,8 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.estimators.learning import Hints
 from privet.learners.disjoint_forest.depth import DepthRule, fletcher_depth
-from privet.learning import Hints
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_choice, check_whole

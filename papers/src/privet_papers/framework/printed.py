@@ -7,8 +7,8 @@ from abc import abstractmethod
 from fractions import Fraction
 from typing import Any, Self
 
-from privet.base import PrivateClassifier
 from privet.errors import ParameterError, UnsoundWarning
+from privet.estimators.base import PrivateClassifier
 from privet.privacy.terms import Share
 
 

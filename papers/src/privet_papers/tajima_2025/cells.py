@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
+from privet.estimators.learning import Hints
 from privet.learners.matrix_forest.forest import MatrixForest
 from privet.learners.matrix_forest.marginals import best_marginals
 from privet.learners.matrix_forest.vote_tables import CellTable, LeafVotes
-from privet.learning import Hints
-from privet.mechanisms.release import open_release
+from privet.mechanisms.release import open_release, secret_key
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
 from privet.randomness.public import public_rng
@@ -46,7 +46,7 @@ def accuracy(settings: Settings, data: DataFolder) -> Result:
     started = time.process_time()
     plan = learner.plan(encoding, terms, share, Hints(len(train)))
     planned = time.process_time()
-    table = encode_table(benchmark.schema, encoding, X.iloc[train], y.iloc[train], 1)
+    table = encode_table(benchmark.schema, encoding, X.iloc[train], y.iloc[train], secret_key, 1)
     counted = time.process_time()
     model = learner.grow(table, open_release(Ledger(terms, allowance)), public_rng(learner.seed), plan)
     grown = time.process_time()
@@ -79,7 +79,7 @@ def noise(settings: Settings, data: DataFolder) -> Result:
     allowance = Allowance.of(settings["epsilon"])
     learner = _learner(settings, benchmark.X.iloc[: settings["batch"]] if settings.get("batch") else None)
     plan = learner.plan(encoding, terms, allowance.whole, Hints())
-    table = encode_table(benchmark.schema, encoding, benchmark.X.iloc[:0], benchmark.y.iloc[:0], 1)
+    table = encode_table(benchmark.schema, encoding, benchmark.X.iloc[:0], benchmark.y.iloc[:0], secret_key, 1)
     points = encoding.encode(benchmark.X.iloc[: settings.get("batch") or len(benchmark.X)])
     squares = []
     for _ in range(settings["repetitions"]):

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import NonPrivateWarning, UnsoundWarning
+from privet.estimators.learning import Hints
 from privet.learners.privatree.tree import PrivaTree, PrivaTreeClassifier
-from privet.learning import Hints
-from privet.mechanisms.release import Release, drawn
+from privet.mechanisms.release import Release, drawn, secret_key
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
 from privet.randomness.public import public_rng
@@ -157,7 +157,7 @@ def budget_shares(settings: Settings, data: DataFolder) -> Result:
     encoding, terms = loaded.schema.encoding(learner.bins), Terms.of(loaded.schema)
     allowance = Allowance.of(settings["epsilon"])
     plan = learner.plan(encoding, terms, allowance.whole, Hints())
-    table = encode_table(loaded.schema, encoding, loaded.X, loaded.y, 1)
+    table = encode_table(loaded.schema, encoding, loaded.X, loaded.y, secret_key, 1)
     codes, target = encoding.encode(loaded.X), encoding.encode_target(loaded.y)
     scores = []
     for repetition in range(settings["repetitions"]):

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from privet.base import PrivateClassifier
-from privet.learning import Hints
+from privet.estimators.base import PrivateClassifier
+from privet.estimators.learning import Hints
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_whole

@@ -21,8 +21,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.estimators.learning import Hints
 from privet.learners.privatree.budget import label_error
-from privet.learning import Hints
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_whole

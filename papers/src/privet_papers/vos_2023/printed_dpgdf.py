@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from privet.learning import Hints
+from privet.estimators.learning import Hints
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_whole

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from privet.errors import ParameterError
 from privet.learners.boosting.gradients import LARGEST_SCORE, SCORE_BITS
-from privet.models.pickling import FieldsOnly
 from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.features import Domains
 from privet.trees.kernels.vote import sum_values
+from privet.trees.pickling import FieldsOnly
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -240,7 +240,7 @@ class Additive(FieldsOnly):
     def plot(
         self, target: "str | Path | None" = None, *, features: Sequence[str] | None = None, most: int = 9
     ) -> "Figure":
-        """Draw the shapes of the most important features into a figure or file; see `privet.learners.boosting.shape_drawing`."""
+        """Draw the shapes of the most important features into a figure or file; see `shape_drawing`."""
         from privet.learners.boosting.shape_drawing import plot
 
         return plot(self, target, features=features, most=most)

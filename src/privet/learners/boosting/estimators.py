@@ -15,8 +15,9 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.base import PrivateClassifier, PrivateRegressor
 from privet.errors import ParameterError
+from privet.estimators.base import PrivateClassifier, PrivateRegressor
+from privet.estimators.learning import Hints
 from privet.learners.boosting.additive import Additive
 from privet.learners.boosting.assembly import assemble
 from privet.learners.boosting.base_tables import BaseTables, in_fixed_point, without_base
@@ -36,7 +37,6 @@ from privet.learners.boosting.leaf_values import leaf_values
 from privet.learners.boosting.outline import is_better_pure, outline
 from privet.learners.boosting.regression_base import AdditiveBase
 from privet.learners.boosting.rounds import Annealing, Rounds, count_of, start_scores
-from privet.learning import Hints
 from privet.mechanisms.release import Release
 from privet.parameters import check_whole
 from privet.privacy.events import Event, Filter, Plan, Sequential
@@ -297,12 +297,12 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     *Privacy.* Neighbours as the schema says; sensitivities are for adding or removing a record. *Bins*: public, or
     private quantiles, one selection of range one for each feature and level. *Base*: class histograms, of which a
     record changes one count for each feature by one; or sums of products of columns, and of columns with the target,
-    for which a record's values are held within a fixed size (`privet.learners.boosting.regression_base`). *Splits*: one selection
-    a level among all features' splits, whose scores ``|left| + |right|`` a record moves by at most its gradient's L1
-    norm either way, and gradients are cut off at 1/2: range 1 (2 for many classes). *Leaves*: sums of gradients and
-    curvatures, whose joint norm is bounded for each record by integer arithmetic (`privet.learners.boosting.gradients`). How much
-    the next round gets depends on released values; a filter (`privet.privacy.events.Filter`) holds the total. All else is
-    post-processing. The running time depends on the data.
+    for which a record's values are held within a fixed size (`privet.learners.boosting.regression_base`). *Splits*: one
+    selection a level among all features' splits, whose scores ``|left| + |right|`` a record moves by at most its
+    gradient's L1 norm either way, and gradients are cut off at 1/2: range 1 (2 for many classes). *Leaves*: sums of
+    gradients and curvatures, whose joint norm is bounded for each record by integer arithmetic
+    (`privet.learners.boosting.gradients`). How much the next round gets depends on released values; a filter
+    (`privet.privacy.events.Filter`) holds the total. All else is post-processing. The running time depends on the data.
 
     Examples
     --------

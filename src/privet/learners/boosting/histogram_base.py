@@ -1,8 +1,9 @@
 """An additive model from class histograms: how often each class occurs in each group of each feature, and no more.
 
 What a naive Bayes classifier needs. A record is in one group of each feature, so all histograms together cost as much
-as there are features; products of columns, which `privet.learners.boosting.regression_base` measures, cost the square of that.
-For many classes, each of which has sums of its own, this is the better base where noise is what limits accuracy.
+as there are features; products of columns, which `privet.learners.boosting.regression_base` measures, cost the square
+of that. For many classes, each of which has sums of its own, this is the better base where noise is what limits
+accuracy.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from privet.base import PrivateClassifier
+from privet.estimators.base import PrivateClassifier
+from privet.estimators.learning import Hints
 from privet.learners.disjoint_forest.depth import DepthRule, fletcher_depth
 from privet.learners.disjoint_forest.labels import LabelRule, plan_labels
-from privet.learning import Hints
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_choice, check_whole
@@ -115,16 +115,18 @@ class DisjointForestClassifier(PrivateClassifier):
     n_trees : int, default=100
         Number of trees.
     max_depth : int, optional
-        Depth of every tree; by default Theorem 2 of the paper, see `privet.learners.disjoint_forest.depth.fletcher_depth`, and 40 at most.
+        Depth of every tree; by default Theorem 2 of the paper, see
+        `privet.learners.disjoint_forest.depth.fletcher_depth`, and 40 at most.
     depth_rule : {"table", "printed"}, default="table"
         Which of the paper's two versions of that rule.
     composition : {"disjoint", "sequential"}, default="disjoint"
         Deal the records to the trees by secret coins, each tree spending epsilon; or show all records to all trees,
         each spending a part of it. The second takes ``n_trees`` times as long.
     empty : {"omit", "uniform"}, default="omit"
-        *omit*: labels follow the margin law (`privet.learners.disjoint_forest.margin_law`), under which a leaf without a clear majority
-        mostly abstains, wherever that law is the better one: K classes with ``K <= 2 exp(epsilon)``. *uniform*, and
-        otherwise: permute-and-flip on class counts, where an empty leaf votes for a random class as in the paper.
+        *omit*: labels follow the margin law (`privet.learners.disjoint_forest.margin_law`), under which a leaf without
+        a clear majority mostly abstains, wherever that law is the better one: K classes with ``K <= 2 exp(epsilon)``.
+        *uniform*, and otherwise: permute-and-flip on class counts, where an empty leaf votes for a random class as in
+        the paper.
     max_leaves : int, default=65536
         Trees with more leaves share so many buckets among them, by a public hash of the path.
     n_rows_hint : int, optional

@@ -13,8 +13,9 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.base import PrivateClassifier
 from privet.errors import ParameterError
+from privet.estimators.base import PrivateClassifier
+from privet.estimators.learning import Hints
 from privet.learners.matrix_forest.cell_counts import CellClassCounts
 from privet.learners.matrix_forest.designs import NAMES, Design, Measurement, design_in_closed_form, make_design
 from privet.learners.matrix_forest.domain_cells import Cells
@@ -24,7 +25,6 @@ from privet.learners.matrix_forest.subsets import covering_subsets, random_subse
 from privet.learners.matrix_forest.tuning import Shape, depth_from_counts, shape_from_public_facts, shapes
 from privet.learners.matrix_forest.vote_tables import BatchAnswers, CellTable, LeafVotes, VoteTable
 from privet.learners.matrix_forest.votes import ForestVotes
-from privet.learning import Hints
 from privet.mechanisms.release import Release
 from privet.parameters import check_choice, check_whole
 from privet.privacy.events import Plan, Sequential

@@ -16,13 +16,13 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.base import PrivateClassifier
 from privet.errors import ParameterError
+from privet.estimators.base import PrivateClassifier
+from privet.estimators.learning import Hints, Learner
 from privet.learners.multinomial_forest.honest_growth import HonestRule, grow_honest_forest
 from privet.learners.multinomial_forest.honest_plan import LABEL_PART, HonestBudget, honest_budget, honest_depth
 from privet.learners.multinomial_forest.two_stages import TwoStages
 from privet.learners.multinomial_forest.without_noise import plan_without_noise
-from privet.learning import Hints, Learner
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_choice, check_whole, exact
@@ -202,12 +202,13 @@ class MultinomialForestClassifier(PrivateClassifier):
         One tree with privacy, 100 without.
     max_depth : int or "auto", default="auto"
         With privacy every tree has this depth, by default as many levels as `n_rows_hint` and the budget can pay for
-        (`privet.learners.multinomial_forest.honest_plan.honest_depth`). Without privacy, the most levels; "auto" for no limit.
+        (`privet.learners.multinomial_forest.honest_plan.honest_depth`). Without privacy, the most levels; "auto" for no
+        limit.
     partition_rate : float, default=1.0
         Structure points for each estimation point.
     criterion : {"auto", "gini", "entropy", "mix", "errors"}, default="auto"
-        The impurity. With privacy "mix", "gini" or "errors" (`privet.trees.scores`), by default the first; without it "gini"
-        or "entropy", by default the first.
+        The impurity. With privacy "mix", "gini" or "errors" (`privet.trees.scores`), by default the first; without it
+        "gini" or "entropy", by default the first.
     stages : {"one", "two"}, default="one"
         With privacy: one choice among all splits of all features, or first a feature by its best split and then a
         split of it, as in the paper; the two stages share the level's budget.

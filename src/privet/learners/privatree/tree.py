@@ -14,10 +14,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from privet.base import PrivateClassifier
 from privet.errors import ParameterError
+from privet.estimators.base import PrivateClassifier
+from privet.estimators.learning import Hints
 from privet.learners.privatree.budget import TreeBudget, label_error, tree_budget
-from privet.learning import Hints
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts, LeafLabels
 from privet.parameters import check_choice, check_whole, exact

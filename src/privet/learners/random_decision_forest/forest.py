@@ -13,9 +13,9 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.base import PrivateClassifier
+from privet.estimators.base import PrivateClassifier
+from privet.estimators.learning import Hints
 from privet.learners.random_decision_forest.shape import ForestShape, forest_shape
-from privet.learning import Hints
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts, LeafLabels, Voting
 from privet.models.leaves import Empty

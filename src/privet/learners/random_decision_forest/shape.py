@@ -8,9 +8,9 @@ in units of noise: n records, over noise of scale 1 / epsilon for one tree.
 - *Number of trees*: k = sqrt(x) / 4. Each further tree adds another random view of the data and makes the noise of all
   others larger; k trees, averaged, have the noise of one times sqrt(k).
 
-The theorems' own optimum (`privet_papers.bojarski_2014.private_theorems.k_opt`) says nothing below some 10^23 records. Both
-constants and both exponents were chosen, as the best of some 3,000 rules tried in a simulation, over 15 data sets and
-six budgets together, not for any one of them; what the rule gives up against the best of a grid is measured in
+The theorems' own optimum (`privet_papers.bojarski_2014.private_theorems.k_opt`) says nothing below some 10^23 records.
+Both constants and both exponents were chosen, as the best of some 3,000 rules tried in a simulation, over 15 data sets
+and six budgets together, not for any one of them; what the rule gives up against the best of a grid is measured in
 docs/learners/random_decision_forest.md.
 """
 

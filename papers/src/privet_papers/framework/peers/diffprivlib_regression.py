@@ -1,7 +1,7 @@
 """A script: train diffprivlib's private logistic regression a few times; say the test accuracies.
 
-Run by `privet_papers.framework.peers.diffprivlib` under an interpreter that has diffprivlib, NumPy and scikit-learn, and not privet. It
-reads ``X``, ``y``, ``X_test`` and ``y_test``.
+Run by `privet_papers.framework.peers.diffprivlib` under an interpreter that has diffprivlib, NumPy and scikit-learn,
+and not privet. It reads ``X``, ``y``, ``X_test`` and ``y_test``.
 """
 
 from __future__ import annotations

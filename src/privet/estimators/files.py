@@ -4,12 +4,11 @@ A file is untrusted input. Loading runs no code: it reads data, bounds what that
 every value. What a file claims about privacy must follow from the ledger that it carries; whether that ledger is true
 is as good as the file's sender, since a digest guards against damage, not against malice.
 
-The format is published as a JSON Schema beside this file, ``model_file.schema.json``.
+The format is published as a JSON Schema, ``models/model_file.schema.json``.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import privet
 from privet.errors import ModelFileError, PrivetError
-from privet.learners.boosting.additive import Additive
+from privet.estimators.registry import estimator_class, estimator_names
 from privet.models.files import digest, model_from_dict, model_to_dict, parse_json
 from privet.privacy.certificate import certificate
 from privet.privacy.terms import Terms
@@ -30,7 +29,7 @@ from privet.schema.schema import Schema
 from privet.writing import replace_text
 
 if TYPE_CHECKING:
-    from privet.base import PrivateEstimator
+    from privet.estimators.base import PrivateEstimator
 
 FORMAT = "privet-estimator"
 VERSION = 2
@@ -144,10 +143,9 @@ def _read(path: Path, max_bytes: int) -> dict[str, Any]:
 def _estimator(content: Mapping[str, Any]) -> Any:
     """Make the fitted estimator of a file's content, every part checked against the others."""
     name = content["estimator"]
-    known = privet.ESTIMATORS | privet.REGRESSORS
-    if not isinstance(name, str) or name not in known:
+    if not isinstance(name, str) or name not in estimator_names():
         raise ModelFileError(f"unknown estimator {str(name)[:60]!r}; a newer privet may know it")
-    estimator = getattr(importlib.import_module(known[name]), name)()
+    estimator = estimator_class(name)()
     estimator.set_params(**_checked_parameters(content["parameters"], estimator))
     schema = Schema.from_dict(content["schema"])
     estimator._check_target(schema)
@@ -159,7 +157,7 @@ def _estimator(content: Mapping[str, Any]) -> Any:
     estimator.model_ = model_from_dict(content["model"])
     if estimator.model_.encoding != schema.encoding(bins):
         raise ModelFileError("the model's encoding does not follow from its schema; save the model again")
-    if isinstance(schema.target, Numeric) and not isinstance(estimator.model_, Additive):
+    if isinstance(schema.target, Numeric) and not hasattr(estimator.model_, "numbers"):
         raise ModelFileError("the model is of classes, its schema's target is a number; save the model again")
     estimator.privacy_ = _checked_ledger(content["privacy"], schema, content["version"])
     library = content["library"]

@@ -3,12 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from privet_papers import RGVForestClassifier
-from privet_papers.fletcher_islam_2017.fs import FSTree
-from privet_papers.fletcher_islam_2017.jpw import JPWForest, jpw_depth
-from privet_papers.fletcher_islam_2017.multiway_growth import UNAVAILABLE, Criterion, MultiwayGrowth
-from privet_papers.fletcher_islam_2017.pruning import prune_by_error
-from privet_papers.fletcher_islam_2017.rgv import RGVForest
 
 from privet import Categorical, Numeric, Schema
 from privet.audit.enumeration import Subject
@@ -18,6 +12,12 @@ from privet.privacy.terms import Allowance
 from privet.tables import MemoryTable
 from privet.trees.builder import Multiway, Threshold, TreeBuilder
 from privet.trees.features import Domains
+from privet_papers import RGVForestClassifier
+from privet_papers.fletcher_islam_2017.fs import FSTree
+from privet_papers.fletcher_islam_2017.jpw import JPWForest, jpw_depth
+from privet_papers.fletcher_islam_2017.multiway_growth import UNAVAILABLE, Criterion, MultiwayGrowth
+from privet_papers.fletcher_islam_2017.pruning import prune_by_error
+from privet_papers.fletcher_islam_2017.rgv import RGVForest
 from tests.laws.planted import TINY
 from tests.laws.registry import SCHEMA, people
 

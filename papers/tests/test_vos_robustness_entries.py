@@ -3,14 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+
+from privet.robustness import Guarantee, paper_accuracy, paper_attack_success
 from privet_papers.framework import find
 from privet_papers.framework.data import DataFolder
 from privet_papers.framework.entry import Outcome
 from privet_papers.framework.plots import common_style
 from privet_papers.vos_2023 import robustness_cells as vos_robustness_cells
 from privet_papers.vos_2023.robustness_shared import MIXED, NUMERICAL, TREE
-
-from privet.robustness import Guarantee, paper_accuracy, paper_attack_success
 
 
 @pytest.fixture

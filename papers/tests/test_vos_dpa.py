@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from privet_papers.vos_2023.dpa import DPAClassifier, certified_changes
 
 from privet import Categorical, Numeric, Schema
 from privet.errors import ParameterError
+from privet_papers.vos_2023.dpa import DPAClassifier, certified_changes
 
 
 def records(n=600, seed=0):

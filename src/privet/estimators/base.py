@@ -1,6 +1,7 @@
 """The shared part of every estimator: checks, schema, plan, budget, fit, predict, pickling.
 
-An estimator's own file adds parameters and a learner; see `privet.learners.random_decision_forest.forest` for the shape.
+An estimator's own file adds parameters and a learner; see `privet.learners.random_decision_forest.forest` for the
+shape.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from privet.errors import LargeDeltaWarning, NonPrivateWarning, ParameterError, PrivacyLeakWarning, SchemaError
-from privet.learning import Hints, Learner, NumberModel
-from privet.mechanisms.release import Noise, noise_source, open_release
+from privet.estimators.learning import Hints, Learner, NumberModel
+from privet.mechanisms.release import Noise, noise_source, open_release, secret_key
 from privet.privacy import budgets
 from privet.privacy.events import Plan
 from privet.privacy.ledger import Ledger
@@ -105,7 +106,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         learner, plan, planned = self._plan(schema, self.n_rows_hint, noise)
         _warn_of_large_delta(planned.allowance, self.n_rows_hint, again=False)
         rng = public_rng(self.random_state)
-        table = encode_table(schema, schema.encoding(learner.bins), X, y, threads(self.n_jobs))
+        table = encode_table(schema, schema.encoding(learner.bins), X, y, secret_key, threads(self.n_jobs))
         budgets.charge(charged, planned, type(self).__name__)
         ledger = Ledger(planned.terms, planned.allowance, _doubts(schema, noise), planned.cost)
         self.model_ = learner.grow(table, open_release(ledger, noise), rng, plan)
@@ -121,7 +122,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a JSON file: schema, model and ledger, nothing else."""
-        from privet.model_files import save
+        from privet.estimators.files import save
 
         check_is_fitted(self, "model_")
         save(self, Path(path))

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+
 from privet_papers.bojarski_2014 import figures as bojarski_figures
 from privet_papers.bojarski_2014 import tables as bojarski
 from privet_papers.bojarski_2014.cells import cart, grid, public_rule, tree_quality

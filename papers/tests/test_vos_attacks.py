@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from privet_papers.vos_2023.attacks import flip_labels, insert_records
-from privet_papers.vos_2023.backdoors import Trigger, attack_success_rate, plant_backdoor, resistance
 from sklearn.tree import DecisionTreeClassifier
 
 from privet import Categorical, Numeric, RandomDecisionForestClassifier, Schema
 from privet.errors import ParameterError
 from privet.robustness import Guarantee, certify, retraining_scores
 from privet.robustness.certify import accuracy_on
+from privet_papers.vos_2023.attacks import flip_labels, insert_records
+from privet_papers.vos_2023.backdoors import Trigger, attack_success_rate, plant_backdoor, resistance
 
 SIDE = 28
 TRIGGER = Trigger.bottom_right(SIDE, SIDE)

@@ -4,14 +4,14 @@ import json
 from pathlib import Path
 
 import pandas as pd
-import privet_papers.framework
 import pytest
+
+import privet_papers.framework
+from privet.errors import ParameterError
 from privet_papers.framework import find
 from privet_papers.framework.data import DOMAINS_ARE_PUBLIC, DataFolder
 from privet_papers.framework.entry import Entry
 from privet_papers.framework.runner import RunReport, prepare, run
-
-from privet.errors import ParameterError
 
 TOY = '''
 import os

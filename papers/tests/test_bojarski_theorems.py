@@ -7,6 +7,11 @@ from itertools import product
 
 import numpy as np
 import pytest
+
+from privet.errors import ParameterError
+from privet.learners.random_decision_forest import shape as forest_shape
+from privet.learners.random_decision_forest.shape import ForestShape
+from privet.privacy.terms import Share
 from privet_papers.bojarski_2014.private_theorems import k_opt, theorem_5_6, theorem_5_7, theorem_5_8, theorem_5_9
 from privet_papers.bojarski_2014.theorems import (
     theorem_5_1,
@@ -16,11 +21,6 @@ from privet_papers.bojarski_2014.theorems import (
     theorem_5_5,
     trees_needed,
 )
-
-from privet.errors import ParameterError
-from privet.learners.random_decision_forest import shape as forest_shape
-from privet.learners.random_decision_forest.shape import ForestShape
-from privet.privacy.terms import Share
 
 
 def every_tree_of_height_two():

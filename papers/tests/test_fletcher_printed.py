@@ -5,8 +5,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from privet_papers import SmoothForestClassifier
-from privet_papers.fletcher_islam_2017.printed import DealInTurn, SmoothForest
 
 from privet.audit.bounds import epsilon_lower_bound
 from privet.audit.enumeration import Subject
@@ -15,6 +13,8 @@ from privet.audit.neighbours import smooth_sensitivity
 from privet.errors import ParameterError, UnsoundWarning
 from privet.privacy.terms import Allowance
 from privet.testing import seeded_noise
+from privet_papers import SmoothForestClassifier
+from privet_papers.fletcher_islam_2017.printed import DealInTurn, SmoothForest
 from tests.laws.planted import TINY
 from tests.laws.registry import SCHEMA, people
 

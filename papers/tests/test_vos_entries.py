@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+
+from privet.errors import ParameterError
 from privet_papers.framework import find
 from privet_papers.framework.data import DataFolder
 from privet_papers.framework.entry import Outcome
@@ -18,8 +20,6 @@ from privet_papers.vos_2023.cells import (
     times,
 )
 from privet_papers.vos_2023.in_the_paper import CORRECTED, METHODS, PRINTED
-
-from privet.errors import ParameterError
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ import warnings
 
 import numpy as np
 import pandas as pd
-import privet_papers as published
 import pytest
-from privet_papers.bai_2021.printed import MultinomialForest2021Classifier, vote_of_pure_leaves
 
+import privet_papers as published
 from privet import Numeric, Schema
 from privet.errors import ParameterError, UnsoundWarning
+from privet_papers.bai_2021.printed import MultinomialForest2021Classifier, vote_of_pure_leaves
 from tests.laws.registry import SCHEMA, people
 
 pytestmark = pytest.mark.law

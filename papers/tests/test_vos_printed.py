@@ -6,20 +6,20 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-import privet_papers as published
 import pytest
-from privet_papers.vos_2023.bdpt import PrintedBDPT
-from privet_papers.vos_2023.dpgdf import DPGDFTree
-from privet_papers.vos_2023.one_against_rest import STEPS
-from privet_papers.vos_2023.printed import PrintedPrivaTree, repaired_rate
-from privet_papers.vos_2023.printed_dpgdf import PrintedDPGDF
 
+import privet_papers as published
 from privet import Numeric, Schema
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
 from privet.errors import ParameterError, UnsoundWarning
 from privet.privacy import laws
 from privet.privacy.terms import Allowance
+from privet_papers.vos_2023.bdpt import PrintedBDPT
+from privet_papers.vos_2023.dpgdf import DPGDFTree
+from privet_papers.vos_2023.one_against_rest import STEPS
+from privet_papers.vos_2023.printed import PrintedPrivaTree, repaired_rate
+from privet_papers.vos_2023.printed_dpgdf import PrintedDPGDF
 from tests.laws.planted import TINY
 from tests.laws.registry import SCHEMA, people
 

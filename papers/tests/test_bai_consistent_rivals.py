@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from privet_papers.bai_2021.comprf import CompRFClassifier, coordinates
-from privet_papers.bai_2021.consistent_rivals import BernoulliForestClassifier, Denil14Classifier
-from privet_papers.bai_2021.pivots import compare_pivots, nearer_to_second
 
 from privet import Categorical, Numeric, Schema
 from privet.errors import NonPrivateWarning, ParameterError
+from privet_papers.bai_2021.comprf import CompRFClassifier, coordinates
+from privet_papers.bai_2021.consistent_rivals import BernoulliForestClassifier, Denil14Classifier
+from privet_papers.bai_2021.pivots import compare_pivots, nearer_to_second
 
 SCHEMA = Schema(
     {"x": Numeric(0, 1, missing=True), "y": Numeric(-1, 1), "colour": Categorical(["red", "green", "blue"])},

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import matplotlib as mpl
 import pandas as pd
-import privet_papers.framework
 import pytest
+
+import privet_papers.framework
+from privet.errors import ParameterError
 from privet_papers.framework import entries, find
 from privet_papers.framework.data import DataFolder, public_schema
 from privet_papers.framework.entry import Cell, Entry, Outcome, Result, Row, Settings, beside_paper
@@ -14,8 +16,6 @@ from privet_papers.framework.output import as_text, write_csv
 from privet_papers.framework.plots import common_style
 from privet_papers.framework.runner import prepare
 from privet_papers.framework.sources import code_digest, default_sources
-
-from privet.errors import ParameterError
 
 
 def nothing(settings: Settings, data: DataFolder) -> Result:

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+
 from privet_papers.bai_2021.cells import BREIMAN, METHODS, cross_validated
 from privet_papers.bai_2021.data import FILES, load_exact
 from privet_papers.bai_2021.entries import GRIDS, RATES, average_ranks, wilcoxon_mark

@@ -4,9 +4,9 @@ import sys
 
 import numpy as np
 import pytest
-from privet_papers.framework.peers.diffprivlib import PEER, run_peer
 
 from privet.errors import ParameterError
+from privet_papers.framework.peers.diffprivlib import PEER, run_peer
 
 # Stands for diffprivlib: the same names and parameters, and importing privet fails beside it.
 STAND_IN = {

@@ -1,0 +1,43 @@
+"""Which estimators there are: the library's own, and those that other distributions bring along.
+
+A distribution announces an estimator as an entry point of the group ``privet.estimators``, whose name is the name of
+the class and ends in ``Classifier`` or ``Regressor``. From then on `privet.load`, the command line and the laws of the
+test suite know it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any, Literal
+
+import privet
+from privet.errors import ParameterError
+
+GROUP = "privet.estimators"
+
+Kind = Literal["Classifier", "Regressor"]
+
+OWN = {name: home for name, home in privet.HOMES.items() if name.endswith(("Classifier", "Regressor"))}
+
+
+def estimator_names(kind: Kind | None = None) -> list[str]:
+    """Return the names of all known estimators, or of those of one kind, in alphabetical order."""
+    return sorted(name for name in _homes() if kind is None or name.endswith(kind))
+
+
+def estimator_class(name: str) -> Any:
+    """Return the estimator of that name. Only code that is installed is imported, whatever the name is."""
+    homes = _homes()
+    if name not in homes:
+        raise ParameterError(f"unknown estimator {name[:60]!r}; it may be of a distribution that is not installed here")
+    module = homes[name]
+    return getattr(importlib.import_module(module), name)
+
+
+@cache
+def _homes() -> dict[str, str]:
+    """Return the module of each estimator; a name of the library's own cannot be taken by another distribution."""
+    others = {entry.name: entry.module for entry in entry_points(group=GROUP) if entry.attr == entry.name}
+    return others | OWN
