@@ -28,6 +28,7 @@ from arena.filling import fill
 from arena.methods import Method
 from arena.ours import CEILINGS, Ours, house
 from arena.peers import Peer, candidates, peers
+from privet.estimators.registry import estimator_names
 
 EPSILONS = (0.1, 0.5, 1.0, 4.0)
 DELTA = 1e-6
@@ -41,9 +42,8 @@ FIRST = (  # so that a run that is stopped early has what is asked for most
 
 def regression_methods() -> list[Method]:
     """What predicts numbers."""
-    import privet
 
-    ours = [Ours(name, DELTA) for name in privet.REGRESSORS]
+    ours = [Ours(name, DELTA) for name in estimator_names("Regressor")]
     return [*ours, Peer("DP-EBM", "dp_ebm", DELTA), *CEILINGS]
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from privet.estimators.registry import estimator_names
 from privet.robustness import Guarantee, paper_accuracy, paper_attack_success
 from privet_papers.framework import find
 from privet_papers.framework.data import DataFolder
@@ -116,7 +117,6 @@ def test_figure_4_has_both_bounds_and_the_papers_clean_accuracy():
 
 
 def test_the_picture_of_learners_has_a_line_for_each():
-    import privet
 
     entry = find("robustness-learners")
     outcomes = [
@@ -124,7 +124,7 @@ def test_the_picture_of_learners_has_a_line_for_each():
         for cell in entry.cells(True)
     ]
     rows = entry.assemble(outcomes)
-    classifiers = [name for name in privet.ESTIMATORS if name.endswith("Classifier")]
+    classifiers = estimator_names("Classifier")
     assert {f"{row['learner']}Classifier" for row in rows} == set(classifiers)
     with common_style():
         assert len(entry.plot(rows).axes[0].lines) == len(classifiers)

@@ -61,7 +61,7 @@ class DPGDFClassifier(PrintedClassifier):
     Parameters
     ----------
     epsilon, delta, schema, max_depth, n_rows_hint, random_state, n_jobs
-        As in `privet.DPGDFTreeClassifier`; delta must be zero.
+        As in `privet_papers.vos_2023.dpgdf.DPGDFTreeClassifier`; delta must be zero.
 
     Notes
     -----

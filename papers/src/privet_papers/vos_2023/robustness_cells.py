@@ -96,12 +96,12 @@ def retrained_resistance(settings: Settings, data: DataFolder) -> Result:
 
 
 def _accuracies(settings: Settings, schema: Schema, split: Split, n_retrainings: int) -> list[float]:
-    import privet
+    from privet.estimators.registry import estimator_class
     from privet.robustness import retraining_scores
     from privet.robustness.certify import accuracy_on
 
     X, y, X_test, y_test = split
-    learner = getattr(privet, settings["learner"])(
+    learner = estimator_class(settings["learner"])(
         # The size of the published training set is taken as public, as the benchmark's domains are.
         epsilon=settings["epsilon"],
         schema=schema,

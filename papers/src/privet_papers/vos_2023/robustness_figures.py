@@ -170,11 +170,11 @@ def figure_4_plot(rows: list[Row]) -> Figure:
 
 def learners_cells(quick: bool) -> list[Cell]:
     """Every classifier of the house on Adult, at epsilon 0.1 and otherwise its defaults."""
-    from privet import ESTIMATORS
+    from privet.estimators.registry import estimator_names
 
     return [
         cell
-        for learner in ESTIMATORS
+        for learner in estimator_names("Classifier")
         if learner.endswith("Classifier")
         for cell in retraining_cells(
             "adult", 0.1, 40 if quick else 200, "published", learner=learner, parameters=FEWER_TREES.get(learner, {})
