@@ -22,8 +22,8 @@ from privet.errors import LargeDeltaWarning, NonPrivateWarning, ParameterError, 
 from privet.estimators.learning import Hints, Learner, NumberModel
 from privet.mechanisms.release import Noise, noise_source, open_release, secret_key
 from privet.privacy import budgets
-from privet.privacy.events import Plan
 from privet.privacy.ledger import Ledger
+from privet.privacy.plan import Plan
 from privet.privacy.statements import RECORDS_PER_DELTA, delta_in_words, delta_is_large, stated_down
 from privet.privacy.terms import Allowance, Terms
 from privet.randomness.public import public_rng
@@ -54,7 +54,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
     _carried_budgets: tuple[budgets.Handle, ...] = ()
 
     @abstractmethod
-    def _learner(self) -> Learner:
+    def _learner(self) -> Learner[Any]:
         """Return the learner that the parameters describe, or raise `ParameterError`."""
 
     @abstractmethod
@@ -127,14 +127,14 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         check_is_fitted(self, "model_")
         save(self, Path(path))
 
-    def _plan(self, schema: Schema, n_rows_hint: int | None, noise: Noise) -> tuple[Learner, Plan, Ledger]:
+    def _plan(self, schema: Schema, n_rows_hint: int | None, noise: Noise) -> tuple[Learner[Any], Plan, Ledger]:
         terms, hints = Terms.of(schema), _hints(n_rows_hint)
         allowance = self._allowance(schema, hints)
         learner = self._learner()
         share = None if allowance is None else allowance.whole
         plan = learner.plan(schema.encoding(learner.bins), terms, share, hints)
         ledger = Ledger.stating(terms, allowance, plan.whole, _doubts(schema, noise))
-        ledger.facts = plan.facts
+        ledger.plan = plan
         return learner, plan, ledger
 
     def _allowance(self, schema: Schema, hints: Hints) -> Allowance | None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privet.mechanisms.release import Release
-from privet.privacy.events import Plan
+from privet.privacy.plan import Plan
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
 from privet.tables import Table
+
+PlanT = TypeVar("PlanT", bound=Plan)
 
 
 @dataclass(frozen=True)
@@ -44,18 +46,18 @@ class NumberModel(Model, Protocol):
         ...
 
 
-class Learner(Protocol):
-    """One system. Learners are frozen dataclasses: parameters in, no state."""
+class Learner(Protocol[PlanT]):
+    """One system, with the kind of plan that is its own. Learners are frozen dataclasses: parameters in, no state."""
 
     @property
     def bins(self) -> int:
         """How fine a grid it wants for numeric features whose schema leaves that open."""
         ...
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> PlanT:
         """Decide the whole split of the budget from public facts; `share` is None for a model without privacy."""
         ...
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Model:
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: PlanT) -> Model:
         """Grow the model: everything that depends on the data goes through `release`."""
         ...

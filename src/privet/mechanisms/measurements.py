@@ -18,7 +18,7 @@ from privet.frames.reading import open_frame, read_values
 from privet.mechanisms.release import Noise, Release, noise_source, open_release, secret_key
 from privet.parameters import check_choice, check_whole, exact
 from privet.privacy import budgets
-from privet.privacy.events import Plan
+from privet.privacy.events import Composition, Sequential
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
 from privet.schema.domains import Numeric
@@ -88,9 +88,9 @@ def noisy_row_count(
     kept = _rows_kept(units, np.zeros(n_rows, np.uint16), max_rows)
     count = np.array([kept.sum()], dtype=np.int64)
     allowance = Allowance.of(epsilon)
-    plan = Plan.in_sequence(count=terms.noise("number of records", allowance.whole))
-    release = begun.open(terms, allowance, plan, "noisy_row_count")
-    return Measured(max(1, int(release.noisy(count, plan["count"])[0])), release.ledger)
+    event = terms.noise("number of records", allowance.whole)
+    release = begun.open(terms, allowance, event, "noisy_row_count")
+    return Measured(max(1, int(release.noisy(count, event)[0])), release.ledger)
 
 
 def private_bounds(
@@ -152,16 +152,14 @@ def private_bounds(
     terms, allowance = _terms(neighbours, units, max_rows, unit_column), Allowance.of(epsilon)
     half = allowance.whole * Fraction(1, 2)
     spread = 2 * (share.denominator - share.numerator)
-    plan = Plan.in_sequence(
-        low=terms.choice("lower bound", half, score_range=spread),
-        high=terms.choice("upper bound", half, score_range=spread),
-    )
+    of_lower = terms.choice("lower bound", half, score_range=spread)
+    of_upper = terms.choice("upper bound", half, score_range=spread)
     cuts = np.array(limits.cuts(CELLS))
     left, right = _sides(values, cuts, units, max_rows)
-    release = begun.open(terms, allowance, plan, "private_bounds")
+    release = begun.open(terms, allowance, Sequential((of_lower, of_upper)), "private_bounds")
     p, q = share.numerator, share.denominator
-    lower = int(release.choose(-np.abs((q - p) * left - p * right)[None, :], plan["low"])[0])
-    upper = int(release.choose(-np.abs(p * left - (q - p) * right)[None, :], plan["high"])[0])
+    lower = int(release.choose(-np.abs((q - p) * left - p * right)[None, :], of_lower)[0])
+    upper = int(release.choose(-np.abs(p * left - (q - p) * right)[None, :], of_upper)[0])
     if lower >= upper:  # too few records to tell the two apart; the public limits are all that is left
         return Measured(limits, release.ledger)
     return Measured(Numeric(float(cuts[lower]), float(cuts[upper]), grid=limits.grid), release.ledger)
@@ -222,7 +220,7 @@ class _Begun:
     def now() -> _Begun:
         return _Begun(budgets.in_force(), noise_source())
 
-    def open(self, terms: Terms, allowance: Allowance, plan: Plan, what: str) -> Release:
+    def open(self, terms: Terms, allowance: Allowance, planned: Composition, what: str) -> Release:
         """Charge the budgets and open the release."""
-        budgets.charge(self.charged, Ledger.stating(terms, allowance, plan.whole, self.noise.doubts), what)
+        budgets.charge(self.charged, Ledger.stating(terms, allowance, planned, self.noise.doubts), what)
         return open_release(Ledger(terms, allowance), self.noise)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from privet.errors import PrivetError
 from privet.mechanisms import samplers
 from privet.mechanisms.joint_exponential import best_cuts
-from privet.privacy.events import Event, Mechanism
+from privet.privacy.events import Event, Filter, Mechanism, Mixture
 from privet.privacy.ledger import SEEDED, STAND_IN, Ledger
 from privet.randomness.hashing import siphash_parts
 from privet.randomness.public import SeededSource
@@ -129,10 +129,8 @@ class Release:
         return table.derive(name, self._outcomes.coins(tuple(weights)))
 
     @contextmanager
-    def mixture(
-        self, table: Table, weights: tuple[Fraction, ...], name: str = "part of a mixture"
-    ) -> Iterator[tuple[Table, ...]]:
-        """Deal the records by fresh secret coins; what is released inside is charged as a mixture.
+    def mixture(self, table: Table, planned: Mixture, name: str = "part of a mixture") -> Iterator[tuple[Table, ...]]:
+        """Deal the records by fresh secret coins, with the weights that were planned; charges inside are a mixture.
 
         Gives one view of the table for each part. The first event or branch that is charged inside is to look at the
         first part, the second at the second, and so on; see `privet.privacy.events.Mixture`.
@@ -140,13 +138,25 @@ class Release:
         *Privacy.* The coins are tossed here and nowhere else, so no two mixtures share them, and they are forgotten
         with the views. The caller uses each view for its own charges only.
         """
-        dealt = table.derive(name, self._outcomes.coins(weights))
-        with self.ledger.mixture(weights):
-            yield tuple(PartOf(dealt, name, part) for part in range(len(weights)))
+        dealt = table.derive(name, self._outcomes.coins(planned.weights))
+        with self.ledger.mixture(planned.weights):
+            yield tuple(PartOf(dealt, name, part) for part in range(len(planned.weights)))
+
+    @contextmanager
+    def filter(self, planned: Filter) -> Iterator[None]:
+        """Charges inside may depend on released values; together they stay below the cap that was planned."""
+        with self.ledger.filter(planned.name, planned.cap):
+            yield
+
+    @contextmanager
+    def parallel(self) -> Iterator[None]:
+        """Charges and branches inside see disjoint records: the largest counts."""
+        with self.ledger.parallel():
+            yield
 
     @contextmanager
     def branch(self) -> Iterator[None]:
-        """Charges inside look at the same part of a mixture, and add up."""
+        """Charges inside look at the same part of a mixture or a parallel scope, and add up."""
         with self.ledger.branch():
             yield
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
@@ -277,27 +277,6 @@ def exceeds(spent: Cost, cap: Cost) -> bool:
     """Whether a cost is above a cap in a measure in which the cap has a bound."""
     measures = (spent.epsilon, cap.epsilon), (spent.rho, cap.rho)
     return any(most is not None and (value is None or value > most) for value, most in measures)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How a learner will spend, decided before it sees data.
-
-    ``events`` gives each planned event the name of its role in the algorithm (``plan["leaves"]``), ``whole`` says how
-    they compose, and ``facts`` holds what else was decided from public knowledge (a depth, a number of trees).
-    """
-
-    events: Mapping[str, Event]
-    whole: Composition
-    facts: Mapping[str, object] = field(default_factory=dict)
-
-    def __getitem__(self, role: str) -> Event:
-        return self.events[role]
-
-    @staticmethod
-    def in_sequence(facts: Mapping[str, object] | None = None, /, **events: Event) -> Plan:
-        """Plan a few events that all may look at every record."""
-        return Plan(dict(events), Sequential(tuple(events.values())), dict(facts or {}))
 
 
 def readable(x: Fraction | None) -> float:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 
 from privet.errors import BudgetError, PrivetError
 from privet.privacy import laws
 from privet.privacy.events import Composition, Cost, Event, Filter, Mixture, Parallel, Sequential, exceeds, readable
+from privet.privacy.plan import Plan
 from privet.privacy.statements import stated_down, stated_up
 from privet.privacy.terms import Allowance, Terms
 
@@ -43,7 +44,7 @@ class Ledger:
         self.terms = terms
         self.allowance = allowance
         self._planned = planned
-        self.facts: Mapping[str, object] = {}  # of a plan: what else was decided from public knowledge
+        self.plan: Plan | None = None  # of a ledger that states what a fit will spend
         self._doubts: list[str] = list(doubts)
         if allowance is None:
             self._doubts.append(NO_PRIVACY_ASKED)

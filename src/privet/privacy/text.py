@@ -54,7 +54,7 @@ def ledger_table(ledger: Ledger) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(header))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines.insert(1, "  ".join("-" * width for width in widths))
-    facts = [f"{name}: {fact}" for name, fact in ledger.facts.items()]
+    facts = [f"{name}: {fact}" for name, fact in (() if ledger.plan is None else ledger.plan.facts.items())]
     return "\n".join([*lines, "", "total: " + guarantee_in_words(ledger), *strength_in_words(ledger), *facts])
 
 

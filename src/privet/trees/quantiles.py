@@ -5,10 +5,11 @@ that leaves about as many records on one side as on the other. *Joint*: all cuts
 Gillenwater, Joseph and Kulesza, 2021).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,13 @@ from privet.trees.features import Domains
 IntArray = NDArray[np.int64]
 
 _OUTSIDE = -(1 << 40)  # a score that no cut within the interval can have, and that no record changes
+
+
+class OfFeature(NamedTuple):
+    """One planned question about a feature's quantiles: of one level, or of all cuts at once."""
+
+    feature: int
+    event: Event
 
 
 @dataclass(frozen=True)
@@ -70,29 +78,32 @@ class QuantileSearch:
 
     levels: int = 5
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> dict[str, Event]:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> tuple[OfFeature, ...]:
         """Plan one selection for each feature and level."""
         questions = list(self._questions(Domains.of(encoding)))
         part = None if share is None else share * Fraction(1, max(1, len(questions)))
-        return {
-            _role(feature, level): terms.choice(
-                f"quantiles of {encoding.columns[feature].name}, level {level + 1}",
-                part,
-                sees="the records between two cuts; intervals of one feature and level are disjoint",
+        return tuple(
+            OfFeature(
+                feature,
+                terms.choice(
+                    f"quantiles of {encoding.columns[feature].name}, level {level + 1}",
+                    part,
+                    sees="the records between two cuts; intervals of one feature and level are disjoint",
+                ),
             )
             for feature, level in questions
-        }
+        )
 
-    def run(self, table: Table, release: Release, events: Mapping[str, Event]) -> dict[int, list[int]]:
+    def run(self, table: Table, release: Release, planned: Sequence[OfFeature]) -> dict[int, list[int]]:
         """Release the cuts of each ordered feature, as codes in increasing order."""
         domains, cells_of = Domains.of(table.encoding), counts_by_cell(table)
         # an interval's cells come after one edge, up to the next
-        edges = {f: [-1, int(domains.n_cells[f]) - 1] for f, _ in self._questions(domains)}
-        for feature, level in self._questions(domains):
+        edges = {of.feature: [-1, int(domains.n_cells[of.feature]) - 1] for of in planned}
+        for feature, event in planned:
             cells = cells_of[feature]
             wide = [(low, high) for low, high in pairwise(edges[feature]) if high - low > 1]
             scores = np.stack([_evenness(cells, low, high) for low, high in wide])
-            chosen = release.choose(scores, events[_role(feature, level)])
+            chosen = release.choose(scores, event)
             edges[feature] = sorted({*edges[feature], *chosen.tolist()})
         return {feature: found[1:-1] for feature, found in edges.items()}
 
@@ -123,20 +134,20 @@ class JointQuantiles:
 
     n_cuts: int = 15
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> dict[str, Event]:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> tuple[OfFeature, ...]:
         """Plan one draw for each ordered feature."""
         features = self._features(Domains.of(encoding))
         part = None if share is None else share * Fraction(1, max(1, len(features)))
-        return {
-            f"quantiles {feature}": self._event(terms, f"quantiles of {encoding.columns[feature].name}", part)
+        return tuple(
+            OfFeature(feature, self._event(terms, f"quantiles of {encoding.columns[feature].name}", part))
             for feature in features
-        }
+        )
 
-    def run(self, table: Table, release: Release, events: Mapping[str, Event]) -> dict[int, list[int]]:
+    def run(self, table: Table, release: Release, planned: Sequence[OfFeature]) -> dict[int, list[int]]:
         """Release the cuts of each ordered feature, as codes in increasing order."""
         cells_of, cuts = counts_by_cell(table), {}
-        for feature in self._features(Domains.of(table.encoding)):
-            drawn = release.cuts(np.cumsum(cells_of[feature]), self.n_cuts, events[f"quantiles {feature}"])
+        for feature, event in planned:
+            drawn = release.cuts(np.cumsum(cells_of[feature]), self.n_cuts, event)
             cuts[feature] = sorted(set(drawn.tolist()))
         return cuts
 
@@ -152,10 +163,6 @@ class JointQuantiles:
 
     def _features(self, domains: Domains) -> list[int]:
         return [feature for feature in domains.splittable.tolist() if domains.ordered[feature]]
-
-
-def _role(feature: int, level: int) -> str:
-    return f"quantiles {feature} {level}"
 
 
 def _evenness(cells: IntArray, low: int, high: int) -> IntArray:

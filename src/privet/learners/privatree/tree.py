@@ -18,11 +18,11 @@ from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier
 from privet.estimators.learning import Hints
 from privet.learners.privatree.budget import TreeBudget, label_error, tree_budget
+from privet.learners.privatree.plan import LevelPlan, PrivaTreePlan, TreePlan
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts, LeafLabels
 from privet.parameters import check_choice, check_whole, exact
-from privet.privacy.events import Composition as Spending
-from privet.privacy.events import Event, Parallel, Plan, Sequential
+from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng, public_rng
 from privet.schema.encoding import Encoding
@@ -32,7 +32,7 @@ from privet.trees.candidates import Candidates
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.features import Domains
 from privet.trees.greedy import GreedyGrowth
-from privet.trees.quantiles import JointQuantiles, QuantileSearch
+from privet.trees.quantiles import JointQuantiles, OfFeature, QuantileSearch
 from privet.trees.scores import SCORES, head_start
 
 Composition = Literal["sequential", "disjoint"]
@@ -70,7 +70,7 @@ class PrivaTree:
         """How many times all records are used: trees on disjoint records grow together."""
         return self.n_trees if self.composition == "sequential" else 1
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> PrivaTreePlan:
         """Divide the budget over quantiles, trees, levels and leaves (Algorithm 1, lines 1 and 2).
 
         On its way from the root to a leaf a record meets one selection a level and one label: costs add up along a
@@ -83,44 +83,40 @@ class PrivaTree:
         budget = tree_budget(self.max_depth, n_candidates, part, terms.steps, n_rows, worst / self.max_leaf_error)
         if self.leaf_part is not None and budget.depth:
             budget = TreeBudget(self.max_depth, (1 - self.leaf_part) / self.max_depth, self.leaf_part)
-        events: dict[str, Event] = {}
-        level_part = budget.level
+        level_part, quantiles = budget.level, tuple[OfFeature, ...]()
         if self.grid != "schema" and any(column.ordered and column.n_values > 1 for column in encoding.columns):
             # Equation 9: as much as one level. All trees use the same quantiles.
             level_part = (1 - budget.leaves) / (1 + budget.depth)
-            events |= SEARCHES[self.grid].plan(encoding, terms, _times(share, level_part))
-        spending: list[Spending] = list(events.values())
+            quantiles = SEARCHES[self.grid].plan(encoding, terms, _times(share, level_part))
         make = terms.noise if self.leaves == "counts" else terms.choice
+        trees = []
         for tree in range(self._passes):
             of_tree = f"tree {tree + 1}: " if self._passes > 1 else ""
-            leaves = make(f"{of_tree}leaves", _times(part, budget.leaves), sees=SEES)
-            events[f"leaves {tree}"] = leaves
-            below: tuple[Spending, ...] = (leaves,)  # what a path may still meet, from the last level backwards
-            for level in reversed(range(budget.depth)):
+            levels = []
+            for level in range(budget.depth):
                 name = f"{of_tree}splits of level {level + 1}"
                 choice = terms.choice(name, _times(part, level_part), score_range=score.range, sees=SEES)
-                events[f"splits {tree} {level}"] = choice
+                early = None
                 if self.stop:
                     # What the path has left *after* this choice: the leaves' part and that of all levels below.
                     left = budget.leaves + level_part * (budget.depth - 1 - level)
                     early = make(f"{of_tree}leaves that stop at level {level + 1}", _times(part, left), sees=SEES)
-                    events[f"stops {tree} {level}"] = early
-                    below = (Parallel((early, Sequential(below))),)
-                below = (choice, *below)
-            spending.extend(below)
-        return Plan(events, Sequential(tuple(spending)), {"depth": budget.depth})
+                levels.append(LevelPlan(choice, early))
+            leaves = make(f"{of_tree}leaves", _times(part, budget.leaves), sees=SEES)
+            trees.append(TreePlan(tuple(levels), leaves))
+        return PrivaTreePlan(budget.depth, quantiles, tuple(trees))
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: PrivaTreePlan) -> Forest:
         """Algorithm 1. Differs from the paper wherever its proof fails."""
         domains, cuts = Domains.of(table.encoding), None
         if self.grid != "schema":
-            cuts = SEARCHES[self.grid].run(table, release, plan.events)  # lines 3 to 5
+            cuts = SEARCHES[self.grid].run(table, release, plan.quantiles)  # lines 3 to 5
         if self.n_trees > self._passes:
             table = release.coins(table, self.n_trees, GreedyGrowth.STATE)
         grown = []
-        for tree in range(self._passes):
+        for tree in plan.trees:
             growth = GreedyGrowth(table, Candidates.all_of(domains, rng, cuts), self.n_trees // self._passes)
-            values = _in_order(self._grow_tree(growth, release, plan, tree, 0))
+            values = _in_order(self._grow_tree(growth, release, tree))
             grown.append((growth.finish(), values))
         trees = ExplicitTrees.join([tree for tree, _ in grown])
         values = np.concatenate([values for _, values in grown])
@@ -128,29 +124,29 @@ class PrivaTree:
             return Forest(table.encoding, trees, LeafCounts(values), "threshold")
         return Forest(table.encoding, trees, LeafLabels(values.astype(np.uint16)), "majority")
 
-    def _grow_tree(self, growth: GreedyGrowth, release: Release, plan: Plan, tree: int, level: int) -> list[Leaves]:
+    def _grow_tree(self, growth: GreedyGrowth, release: Release, tree: TreePlan, level: int = 0) -> list[Leaves]:
         """Grow the open nodes and all below them; return the leaves that they become."""
         # Differs from the paper: no stop at pure or small nodes (line 7), which would tell what is in them.
-        if level == _depth(plan):
-            values = self._leaf_values(growth.leaf_counts, release, plan[f"leaves {tree}"])  # lines 8 and 9
+        if level == len(tree.levels):
+            values = self._leaf_values(growth.leaf_counts, release, tree.leaves)  # lines 8 and 9
             return [(growth.open_trees, values)]
         # Lines 11 and 12. Differs from the paper: exact counts, one private choice among all features' splits.
-        choice = plan[f"splits {tree} {level}"]
-        if not self.stop:
+        choice, early = tree.levels[level].choice, tree.levels[level].early
+        if early is None:
             growth.split(release.choose(growth.scores(SCORES[self.criterion]), choice))  # lines 13 and 14
-            return self._grow_tree(growth, release, plan, tree, level + 1)
+            return self._grow_tree(growth, release, tree, level + 1)
         scores = growth.scores(SCORES[self.criterion], _stop_bonus(growth.n_candidates, choice))
         chosen = release.choose(scores, choice)
         stopped, counts, trees = chosen == growth.n_candidates, growth.leaf_counts, np.array(growth.open_trees)
         growth.split(chosen)
         leaves: list[Leaves] = []
-        with release.ledger.parallel():  # nodes that stop and nodes that go on have no record in common
+        with release.parallel():  # nodes that stop and nodes that go on have no record in common
             if stopped.any():
-                early = self._leaf_values(counts[stopped], release, plan[f"stops {tree} {level}"])
-                leaves.append((trees[stopped].tolist(), early))
+                values = self._leaf_values(counts[stopped], release, early)
+                leaves.append((trees[stopped].tolist(), values))
             if growth.n_open:
-                with release.ledger.branch():
-                    leaves.extend(self._grow_tree(growth, release, plan, tree, level + 1))
+                with release.branch():
+                    leaves.extend(self._grow_tree(growth, release, tree, level + 1))
         return leaves
 
     def _leaf_values(self, counts: Integers, release: Release, event: Event) -> Integers:
@@ -171,12 +167,6 @@ def _in_order(leaves: list[Leaves]) -> Integers:
 
 def _times(share: Share | None, part: Fraction) -> Share | None:
     return None if share is None else share * part
-
-
-def _depth(plan: Plan) -> int:
-    depth = plan.facts["depth"]
-    assert isinstance(depth, int)
-    return depth
 
 
 class PrivaTreeClassifier(PrivateClassifier):

@@ -20,7 +20,8 @@ from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts, LeafLabels, Voting
 from privet.models.leaves import Empty
 from privet.parameters import check_choice, check_whole
-from privet.privacy.events import Event, Mechanism, Plan, Sequential
+from privet.privacy.events import Event, Mechanism, Sequential
+from privet.privacy.plan import Plan
 from privet.privacy.terms import Allowance, Share, Terms
 from privet.randomness.public import PublicRng, derive_seed, public_rng
 from privet.schema.encoding import Encoding
@@ -39,6 +40,24 @@ FINE_GRID = 255  # thresholds are uniform in the public range: as fine as one by
 
 
 @dataclass(frozen=True)
+class ForestPlan(Plan):
+    """One release: what the leaves of all trees say."""
+
+    shape: ForestShape
+    leaves: Event
+
+    @property
+    def whole(self) -> Sequential:
+        """The one release."""
+        return Sequential((self.leaves,))
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """The shape of the trees."""
+        return {"shape": self.shape}
+
+
+@dataclass(frozen=True)
 class RandomDecisionForest:
     """The learner: k complete random trees of height h, and noise in every leaf.
 
@@ -53,7 +72,7 @@ class RandomDecisionForest:
     empty: Empty = "back_off"
     bins: int = FINE_GRID
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> ForestPlan:
         """Spend everything on the leaves of the whole forest at once.
 
         A record is in one leaf of each tree that sees it: of all k, or of one that a secret coin chose. There it adds
@@ -62,7 +81,7 @@ class RandomDecisionForest:
         """
         shape = self.shape(terms, share, hints)
         check_leaves_fit(shape.n_trees * min(1 << shape.max_depth, MAX_LEAVES), encoding.n_classes)
-        return Plan.in_sequence({"shape": shape}, leaves=self.event(shape.n_trees, terms, share))
+        return ForestPlan(shape, self.event(shape.n_trees, terms, share))
 
     def shape(self, terms: Terms, share: Share | None, hints: Hints) -> ForestShape:
         """Return the forest's shape: the parameters, or the public rule where they leave it open."""
@@ -81,9 +100,9 @@ class RandomDecisionForest:
         # One selection for each tree that sees a record: all of them are charged, in one event.
         return replace(one_tree, cost=Sequential((one_tree,) * seen_by).cost)
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: ForestPlan) -> Forest:
         """Algorithm 2, and Algorithm 1 where the plan has no noise."""
-        encoding, shape, event = table.encoding, cast(ForestShape, plan.facts["shape"]), plan["leaves"]
+        encoding, shape, event = table.encoding, plan.shape, plan.leaves
         # "Random forest construction"
         drawn = RandomTrees.draw(encoding, derive_seed(rng), shape.n_trees, shape.max_depth)
         trees = drawn.materialise_if_small()
