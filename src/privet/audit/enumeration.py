@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations_with_replacement, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,9 @@ from privet.estimators.learning import Hints, Learner
 from privet.mechanisms.joint_exponential import scores_of_cuts
 from privet.mechanisms.release import Coins, Release
 from privet.privacy import laws
-from privet.privacy.events import Event, Mechanism, Plan
+from privet.privacy.events import Event, Mechanism
 from privet.privacy.ledger import Ledger
+from privet.privacy.plan import Plan
 from privet.privacy.terms import Allowance, Terms
 from privet.randomness.public import public_rng
 from privet.schema.encoding import Encoding
@@ -130,7 +131,7 @@ class Enumerating:
 class Subject:
     """What is audited: a learner on a tiny schema, with its claim."""
 
-    learner: Learner
+    learner: Learner[Any]
     schema: Schema
     allowance: Allowance
     seed: int = 0

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
 
-from privet.privacy.events import Composition
+from privet.privacy.events import Composition, Event, Sequential
 
 
 class Plan(ABC):
@@ -24,3 +25,36 @@ class Plan(ABC):
     def facts(self) -> Mapping[str, object]:
         """What else was decided from public knowledge, such as a depth: shown below the ledger of a plan."""
         return {}
+
+
+class InSequence(Plan):
+    """A plan whose events may all look at every record, so that their costs add up.
+
+    A subclass is a frozen dataclass: its fields of events, or of tuples of events, are charged in their order; all
+    others are facts.
+    """
+
+    @property
+    def whole(self) -> Sequential:
+        """All events of all fields, one after the other."""
+        return Sequential(tuple(event for value in self._fields().values() for event in _events(value)))
+
+    @property
+    def facts(self) -> Mapping[str, object]:
+        """The fields that hold no events."""
+        return {name.replace("_", " "): value for name, value in self._fields().items() if not _is_spent(value)}
+
+    def _fields(self) -> dict[str, object]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]  # a dataclass
+
+
+def _events(value: object) -> Iterator[Event]:
+    if isinstance(value, Event):
+        yield value
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _events(part)
+
+
+def _is_spent(value: object) -> bool:
+    return isinstance(value, Event | tuple)

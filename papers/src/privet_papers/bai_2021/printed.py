@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -33,8 +34,9 @@ from privet.learners.multinomial_forest.honest_tree import Grown, Growth, Record
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_choice, check_whole
-from privet.privacy.events import Mechanism, Plan
+from privet.privacy.events import Event, Mechanism
 from privet.privacy.laws import friendly_rate_down
+from privet.privacy.plan import InSequence
 from privet.privacy.terms import Share, Terms, unproven
 from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Encoding
@@ -56,6 +58,21 @@ NEVER = -(1 << 52)  # the score of a class that cannot be drawn
 
 
 @dataclass(frozen=True)
+class PrintedForestPlan(InSequence):
+    """The draws of all splits, and of all labels, at the rates of Theorem 2."""
+
+    splits: Event
+    labels: Event
+    split_epsilon: Fraction
+    label_epsilon: Fraction
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """The paper's three budgets."""
+        return {"B1 and B2": self.split_epsilon, "B3": self.label_epsilon}
+
+
+@dataclass(frozen=True)
 class PrintedMultinomialForest:
     """The learner: Algorithm 1 with the budget of Theorem 2."""
 
@@ -65,36 +82,37 @@ class PrintedMultinomialForest:
     labels: Labels = "printed"
     bins: int = FINE_BINS
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> PrintedForestPlan:
         """Theorem 2: B1 = B2 = epsilon / (2 d t), B3 = epsilon / t."""
         epsilon = pure_epsilon(share)
         split, label = epsilon / (2 * self.depth * self.n_trees), epsilon / self.n_trees
         steps, flaw = (STEPS, FLAW) if self.labels == "printed" else (1, FLAW + NO_NOISE)
         draw = Mechanism.EXPONENTIAL
-        return Plan.in_sequence(
-            {"B1 and B2": split, "B3": label},
-            splits=unproven("features and values of all splits", draw, split / 2, flaw),
-            labels=unproven("labels of leaves", draw, friendly_rate_down(label / (2 * steps)), flaw),
+        return PrintedForestPlan(
+            unproven("features and values of all splits", draw, split / 2, flaw),
+            unproven("labels of leaves", draw, friendly_rate_down(label / (2 * steps)), flaw),
+            split,
+            label,
         )
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: PrintedForestPlan) -> Forest:
         """Algorithm 1, to the letter; the draws of splits come from the public generator, since nothing is claimed."""
-        rate = 2 * float(plan["splits"].parameter)
+        rate = 2 * float(plan.splits.parameter)
         rule = HonestRule(split_above=self.min_leaf, feature_rate=rate, value_rate=rate)
         records, seed = lay_out_records(table), np.uint64(derive_seed(rng))
         growth = rule.growth(records.target.size, records.kinds.size)
-        release.ledger.charge(plan["splits"])
+        release.ledger.charge(plan.splits)
         grown = [grow_honest_tree(records, growth, seed, tree) for tree in range(self.n_trees)]  # lines 3 to 11
         trees, counts = join_grown(table.encoding, grown)
         if self.labels == "printed":  # line 12
             shares = counts * STEPS // np.maximum(counts.sum(axis=1, keepdims=True), 1)
-            labels = release.choose(shares, plan["labels"]).astype(np.uint16)
+            labels = release.choose(shares, plan.labels).astype(np.uint16)
         else:
             in_vain = np.concatenate(
                 [_drawn_in_vain(records, growth, seed, tree, one) for tree, one in enumerate(grown)]
             )
             labels = majority_labels(counts, rng)
-            drawn = release.choose(np.where(counts[in_vain] > 0, counts[in_vain], NEVER), plan["labels"])
+            drawn = release.choose(np.where(counts[in_vain] > 0, counts[in_vain], NEVER), plan.labels)
             labels[in_vain] = drawn.astype(np.uint16)
         return Forest(table.encoding, trees, LeafLabels(labels))
 

@@ -19,7 +19,8 @@ from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts, Voting
 from privet.parameters import check_choice, check_whole
 from privet.privacy import laws
-from privet.privacy.events import Mechanism, Plan
+from privet.privacy.events import Event, Mechanism
+from privet.privacy.plan import InSequence
 from privet.privacy.terms import Share, Terms, unproven
 from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Encoding
@@ -39,6 +40,13 @@ _ROOT_OF_TWO = Fraction(14142136, 10_000_000)
 
 
 @dataclass(frozen=True)
+class PrintedForestPlan(InSequence):
+    """Counts with the printed noise, of all trees at once."""
+
+    leaves: Event
+
+
+@dataclass(frozen=True)
 class PrintedRandomDecisionForest:
     """The learner: k random trees, counts with the printed noise, random shares where a count is negative."""
 
@@ -48,20 +56,20 @@ class PrintedRandomDecisionForest:
     reading: Reading
     bins: int = 255
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> PrintedForestPlan:
         """Plan noise as printed; it proves nothing."""
         k, eta = self.n_trees, pure_epsilon(share)
         scale = eta / k if self.reading == "algorithm" else k / (_ROOT_OF_TWO * eta)
         name = f"class counts in the leaves of {k} trees"
         event = unproven(name, Mechanism.LAPLACE, laws.friendly_scale_up(scale), FLAWS[self.reading])
-        return Plan.in_sequence(leaves=event)
+        return PrintedForestPlan(event)
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: PrintedForestPlan) -> Forest:
         """Algorithm 2, to the letter."""
         encoding = table.encoding
         drawn = RandomTrees.draw(encoding, derive_seed(rng), self.n_trees, self.max_depth)
         trees = drawn.materialise_if_small()
-        noisy = release.noisy(table.aggregate(LeafClassCounts(trees, encoding.n_classes)), plan["leaves"])
+        noisy = release.noisy(table.aggregate(LeafClassCounts(trees, encoding.n_classes)), plan.leaves)
         return Forest(encoding, trees, LeafCounts(noisy, "random", derive_seed(rng)), self.voting)
 
 

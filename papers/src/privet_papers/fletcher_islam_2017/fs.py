@@ -18,7 +18,8 @@ from privet.estimators.learning import Hints
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts
 from privet.parameters import check_choice, check_whole
-from privet.privacy.events import Event, Plan
+from privet.privacy.events import Event
+from privet.privacy.plan import InSequence
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
@@ -36,6 +37,15 @@ MOST_ROWS = 100_000  # what the information gain takes for the largest count whe
 
 
 @dataclass(frozen=True)
+class FSPlan(InSequence):
+    """For each level the events of its counts and of its choices, then the leaves."""
+
+    criterion: Criterion
+    levels: tuple[tuple[Event, Event], ...]
+    leaves: Event
+
+
+@dataclass(frozen=True)
 class FSTree:
     """The learner: one tree, two releases at every level, noisy counts in its leaves."""
 
@@ -44,29 +54,28 @@ class FSTree:
     prune: bool = True
     bins: int = COARSE_GRID
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> FSPlan:
         """Give each level two parts of 2 (depth + 1), a count and a choice, and the leaves the last two.
 
         Costs add up along a path; nodes of a level see disjoint records. A path that ends early spends less.
         """
         criterion = self._criterion(encoding, hints)
         part = None if share is None else share * Fraction(1, 2 * (self.max_depth + 1))
-        events: dict[str, Event] = {}
-        for level in range(self.max_depth):
-            events[f"counts {level}"] = terms.noise(f"records in the nodes of level {level + 1}", part, sees=SEES)
-            events[f"splits {level}"] = terms.choice(
-                f"splits of level {level + 1}", part, score_range=criterion.range, sees=SEES
+        levels = tuple(
+            (
+                terms.noise(f"records in the nodes of level {level + 1}", part, sees=SEES),
+                terms.choice(f"splits of level {level + 1}", part, score_range=criterion.range, sees=SEES),
             )
-        events["leaves"] = terms.noise("class counts in the leaves", None if part is None else part * 2, sees=SEES)
-        return Plan.in_sequence({"criterion": criterion}, **events)
+            for level in range(self.max_depth)
+        )
+        leaves = terms.noise("class counts in the leaves", None if part is None else part * 2, sees=SEES)
+        return FSPlan(criterion, levels, leaves)
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: FSPlan) -> Forest:
         """Grow level by level; a node that seems too small for its domain becomes a leaf."""
-        encoding, criterion = table.encoding, plan.facts["criterion"]
-        assert isinstance(criterion, Criterion)
-        levels = [(plan[f"counts {level}"], plan[f"splits {level}"]) for level in range(self.max_depth)]
-        tree = grow_with_noisy_stop(MultiwayGrowth(table, criterion), release, levels)
-        counts = release.noisy(table.aggregate(LeafClassCounts(tree, encoding.n_classes)), plan["leaves"])
+        encoding = table.encoding
+        tree = grow_with_noisy_stop(MultiwayGrowth(table, plan.criterion), release, plan.levels)
+        counts = release.noisy(table.aggregate(LeafClassCounts(tree, encoding.n_classes)), plan.leaves)
         return Forest(encoding, tree, LeafCounts(prune_by_error(tree, counts) if self.prune else counts), "threshold")
 
     def _criterion(self, encoding: Encoding, hints: Hints) -> Criterion:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from privet.estimators.base import PrivateClassifier
 from privet.estimators.learning import Hints
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts
 from privet.parameters import check_whole
-from privet.privacy.events import Plan
+from privet.privacy.events import Event
+from privet.privacy.plan import InSequence
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Encoding
@@ -31,6 +32,14 @@ DEEPEST = 40
 
 
 @dataclass(frozen=True)
+class JPWPlan(InSequence):
+    """Class counts in the leaves of all trees at once."""
+
+    depth: int
+    leaves: Event
+
+
+@dataclass(frozen=True)
 class JPWForest:
     """The learner: random multi-way trees, noisy class counts in every leaf."""
 
@@ -39,7 +48,7 @@ class JPWForest:
     max_leaves: int = MAX_LEAVES
     bins: int = FINE_GRID
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> JPWPlan:
         """Spend everything on the leaf counts of all trees at once.
 
         A record adds one to one class count in one leaf of each tree: sensitivity T in L1, T in squared L2.
@@ -47,15 +56,15 @@ class JPWForest:
         name = f"class counts in the leaves of {self.n_trees} trees"
         leaves = terms.noise(name, share, l1=self.n_trees, l2_squared=self.n_trees)
         depth = self.max_depth or jpw_depth(encoding, hints.n_rows)
-        return Plan.in_sequence({"depth": depth}, leaves=leaves)
+        return JPWPlan(depth, leaves)
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: JPWPlan) -> Forest:
         """Draw the trees, count, add noise."""
-        encoding, depth = table.encoding, cast(int, plan.facts["depth"])
-        random = RandomTrees.draw(encoding, derive_seed(rng), self.n_trees, depth, "multiway", self.max_leaves)
+        encoding = table.encoding
+        random = RandomTrees.draw(encoding, derive_seed(rng), self.n_trees, plan.depth, "multiway", self.max_leaves)
         trees = with_own_leaves(random)
         counts = table.aggregate(LeafClassCounts(trees, encoding.n_classes))
-        return Forest(encoding, trees, LeafCounts(release.noisy(counts, plan["leaves"])), "threshold")
+        return Forest(encoding, trees, LeafCounts(release.noisy(counts, plan.leaves)), "threshold")
 
 
 def jpw_depth(encoding: Encoding, n_rows: int | None) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,8 @@ from privet.learners.disjoint_forest.depth import DepthRule, fletcher_depth
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_choice, check_whole
-from privet.privacy.events import Mechanism, Plan
+from privet.privacy.events import Event, Mechanism
+from privet.privacy.plan import InSequence
 from privet.privacy.terms import Share, Terms, unproven
 from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Encoding
@@ -54,6 +55,14 @@ class DealInTurn:
 
 
 @dataclass(frozen=True)
+class SmoothForestPlan(InSequence):
+    """Labels as printed, and the epsilon of each tree that scales them."""
+
+    epsilon: Fraction
+    labels: Event
+
+
+@dataclass(frozen=True)
 class SmoothForest:
     """The learner: random multi-way trees on equal parts of the data, labels by the printed rule."""
 
@@ -65,14 +74,14 @@ class SmoothForest:
     max_leaves: int = MAX_LEAVES
     bins: int = FINE_GRID
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> SmoothForestPlan:
         """Plan the labels as printed; nothing is proven."""
         flaw = FLAW if self.sensitivity == "smooth" else EQUAL_PARTS
         labels = unproven(f"labels in the leaves of {self.n_trees} trees", Mechanism.EXPONENTIAL, RATE, flaw)
         part = pure_epsilon(share) / (1 if self.composition == "disjoint" else self.n_trees)
-        return Plan.in_sequence({"epsilon": part}, labels=labels)
+        return SmoothForestPlan(part, labels)
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: SmoothForestPlan) -> Forest:
         """Algorithms 1 and 2, to the letter."""
         encoding = table.encoding
         ordered = sum(column.ordered for column in encoding.columns)
@@ -85,8 +94,8 @@ class SmoothForest:
             part, table = "tree", table.derive("tree", DealInTurn(self.n_trees))
         counts = table.aggregate(LeafClassCounts(trees, encoding.n_classes, part))
         # Theorem 1 in the exponential mechanism.
-        epsilon = float(cast(Fraction, plan.facts["epsilon"]))
-        labels = release.choose(top_scores(counts, epsilon, smooth=self.sensitivity == "smooth"), plan["labels"])
+        scores = top_scores(counts, float(plan.epsilon), smooth=self.sensitivity == "smooth")
+        labels = release.choose(scores, plan.labels)
         return Forest(encoding, trees, LeafLabels(labels.astype(np.uint16)))
 
 

@@ -19,7 +19,8 @@ from privet.estimators.learning import Hints
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts
 from privet.parameters import check_whole
-from privet.privacy.events import Event, Plan
+from privet.privacy.events import Event
+from privet.privacy.plan import InSequence
 from privet.privacy.terms import Share, Terms, unproven
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
@@ -35,6 +36,14 @@ COARSE_GRID = 32
 
 
 @dataclass(frozen=True)
+class RGVPlan(InSequence):
+    """For each tree the counts and choices of its levels, and its leaves."""
+
+    criterion: Criterion
+    trees: tuple[tuple[tuple[tuple[Event, Event], ...], Event], ...]
+
+
+@dataclass(frozen=True)
 class RGVForest:
     """The learner: trees as FS grows them, each at the full epsilon."""
 
@@ -42,33 +51,32 @@ class RGVForest:
     max_depth: int = 5
     bins: int = COARSE_GRID
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> RGVPlan:
         """Plan every tree as if it were the only one."""
         criterion = Criterion.named("gini", encoding.n_classes, 0)
         part = Share(pure_epsilon(share) / (2 * (self.max_depth + 1)))
-        events: dict[str, Event] = {}
+        trees = []
         for tree in range(self.n_trees):
-            for level in range(self.max_depth):
-                events[f"counts {tree} {level}"] = _unproven(terms.noise(f"tree {tree}: counts of level {level}", part))
-                events[f"splits {tree} {level}"] = _unproven(
-                    terms.choice(f"tree {tree}: splits of level {level}", part, score_range=criterion.range)
+            levels = tuple(
+                (
+                    _unproven(terms.noise(f"tree {tree}: counts of level {level}", part)),
+                    _unproven(terms.choice(f"tree {tree}: splits of level {level}", part, score_range=criterion.range)),
                 )
-            events[f"leaves {tree}"] = _unproven(terms.noise(f"tree {tree}: class counts in the leaves", part * 2))
-        return Plan.in_sequence({"criterion": criterion}, **events)
+                for level in range(self.max_depth)
+            )
+            trees.append((levels, _unproven(terms.noise(f"tree {tree}: class counts in the leaves", part * 2))))
+        return RGVPlan(criterion, tuple(trees))
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: RGVPlan) -> Forest:
         """Grow one tree after the other on all records."""
-        encoding, criterion = table.encoding, plan.facts["criterion"]
-        assert isinstance(criterion, Criterion)
+        encoding = table.encoding
         trees, values = [], []
-        for tree in range(self.n_trees):
+        for levels, leaves in plan.trees:
             features = rng.permutation(encoding.n_features)[: (encoding.n_features + 1) // 2].tolist()
-            names = [(f"counts {tree} {level}", f"splits {tree} {level}") for level in range(self.max_depth)]
-            levels = [(plan[count], plan[split]) for count, split in names]
-            growth = MultiwayGrowth(table, criterion, features)
+            growth = MultiwayGrowth(table, plan.criterion, features)
             trees.append(grow_with_noisy_stop(growth, release, levels))
             counts = table.aggregate(LeafClassCounts(trees[-1], encoding.n_classes))
-            values.append(release.noisy(counts, plan[f"leaves {tree}"]))
+            values.append(release.noisy(counts, leaves))
         return Forest(encoding, ExplicitTrees.join(trees), LeafCounts(np.concatenate(values)), "threshold")
 
 

@@ -24,8 +24,9 @@ from privet.estimators.learning import Hints
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts
 from privet.parameters import check_whole
-from privet.privacy.events import Event, Mechanism, Plan
+from privet.privacy.events import Event, Mechanism
 from privet.privacy.laws import friendly_rate_down, friendly_scale_up
+from privet.privacy.plan import InSequence
 from privet.privacy.terms import Share, Terms, unproven
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
@@ -41,6 +42,14 @@ FLAW = "candidates are merged values of the data, and the scale of the selection
 
 
 @dataclass(frozen=True)
+class BDPTPlan(InSequence):
+    """Counts in the leaves; what a level spends scales its choices, which depend on the data."""
+
+    level: Fraction
+    leaves: Event
+
+
+@dataclass(frozen=True)
 class PrintedBDPT:
     """The learner: splits by the exponential mechanism with a smooth sensitivity, Laplace counts in the leaves."""
 
@@ -48,28 +57,27 @@ class PrintedBDPT:
     merged: int = 5
     bins: int = 255
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> BDPTPlan:
         """Half for the splits, equally over levels; half for counts, the largest part of it at the leaves' depth."""
         epsilon = pure_epsilon(share)
         weights = [2 ** (level / 3) for level in range(self.max_depth + 1)]
         leaves = epsilon / 2 * Fraction(weights[-1] / sum(weights)).limit_denominator(10**6)
         counts = unproven("class counts in the leaves", Mechanism.LAPLACE, friendly_scale_up(1 / leaves), FLAW)
-        return Plan.in_sequence({"level": epsilon / (2 * self.max_depth)}, leaves=counts)
+        return BDPTPlan(epsilon / (2 * self.max_depth), counts)
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: BDPTPlan) -> Forest:
         """Merge values, split level by level, count."""
-        domains, level_epsilon = Domains.of(table.encoding), plan.facts["level"]
-        assert isinstance(level_epsilon, Fraction)
+        domains = Domains.of(table.encoding)
         by_code = table.aggregate(CodeCounts(tuple(domains.n_codes.tolist())))
         candidates = one_against_rest(domains, _merged_cuts(domains, by_code, self.merged))
         growth = GreedyGrowth(table, candidates)
         for level in range(self.max_depth if len(candidates) else 0):
             scores = average_gini(growth)
             sizes = growth.leaf_counts.sum(axis=1)
-            events = [_selection(level, level_epsilon, int(size)) for size in sizes]
+            events = [_selection(level, plan.level, int(size)) for size in sizes]
             growth.split(_choose_each(release, scores, events))
         return Forest(
-            table.encoding, growth.finish(), LeafCounts(release.noisy(growth.leaf_counts, plan["leaves"])), "threshold"
+            table.encoding, growth.finish(), LeafCounts(release.noisy(growth.leaf_counts, plan.leaves)), "threshold"
         )
 
 

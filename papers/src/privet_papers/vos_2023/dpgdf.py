@@ -19,7 +19,8 @@ from privet.estimators.learning import Hints
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_whole
-from privet.privacy.events import Plan
+from privet.privacy.events import Event
+from privet.privacy.plan import InSequence
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
@@ -30,6 +31,14 @@ from privet.trees.features import Domains
 from privet_papers.vos_2023.one_against_rest import RANGE, every_cut, grow_one_against_rest, one_against_rest
 
 SEES = "the records of each node; nodes of one level are disjoint"
+
+
+@dataclass(frozen=True)
+class DPGDFPlan(InSequence):
+    """A choice a level, then labels."""
+
+    levels: tuple[Event, ...]
+    leaves: Event
 
 
 @dataclass(frozen=True)
@@ -45,22 +54,20 @@ class DPGDFTree:
         domains = Domains.of(encoding)
         return one_against_rest(domains, every_cut(domains) if self.numeric else None)
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> DPGDFPlan:
         """Half of the budget for the splits, equally over levels; half for the labels."""
         depth = self.max_depth if len(self.candidates(encoding)) else 0
         level = None if share is None else share * Fraction(1, 2 * max(depth, 1))
         rest = None if share is None else share * (Fraction(1, 2) if depth else Fraction(1))
-        events = {
-            f"splits {i}": terms.choice(f"splits of level {i + 1}", level, score_range=RANGE, sees=SEES)
-            for i in range(depth)
-        }
-        return Plan.in_sequence(**events, leaves=terms.choice("labels of the leaves", rest, sees=SEES))
+        levels = tuple(
+            terms.choice(f"splits of level {i + 1}", level, score_range=RANGE, sees=SEES) for i in range(depth)
+        )
+        return DPGDFPlan(levels, terms.choice("labels of the leaves", rest, sees=SEES))
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: DPGDFPlan) -> Forest:
         """Split level by level, then label."""
-        levels = [event for role, event in plan.events.items() if role.startswith("splits")]
-        growth = grow_one_against_rest(table, release, levels, self.candidates(table.encoding))
-        labels = release.choose(growth.leaf_counts, plan["leaves"])
+        growth = grow_one_against_rest(table, release, plan.levels, self.candidates(table.encoding))
+        labels = release.choose(growth.leaf_counts, plan.leaves)
         return Forest(table.encoding, growth.finish(), LeafLabels(labels.astype(np.uint16)))
 
 

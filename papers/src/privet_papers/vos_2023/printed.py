@@ -26,8 +26,9 @@ from privet.learners.privatree.budget import label_error
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_whole
-from privet.privacy.events import Cost, Event, Mechanism, Plan
+from privet.privacy.events import Cost, Event, Mechanism
 from privet.privacy.laws import friendly_rate_down, friendly_scale_up
+from privet.privacy.plan import InSequence
 from privet.privacy.terms import Share, Terms, unproven
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
@@ -39,7 +40,7 @@ from privet.trees.features import Domains
 from privet.trees.greedy import AtRoot, GreedyGrowth
 from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.kernels.histogram import NodeHistogram
-from privet.trees.quantiles import JointQuantiles, counts_by_cell
+from privet.trees.quantiles import JointQuantiles, OfFeature, counts_by_cell
 from privet_papers.framework.printed import PrintedClassifier, pure_epsilon
 from privet_papers.vos_2023.one_against_rest import STEPS, average_gini
 
@@ -55,6 +56,23 @@ MAX_LEAF_ERROR = Fraction(1, 100)
 
 
 @dataclass(frozen=True)
+class PrintedPlan(InSequence):
+    """Labels, quantiles, and for each level the histograms of numeric and of categorical features."""
+
+    leaves: Event
+    quantiles: tuple[OfFeature, ...]
+    levels: tuple[tuple[Event, Event], ...]
+
+
+@dataclass(frozen=True)
+class RepairedPlan(InSequence):
+    """Labels; what a node spends scales its choices, which the paper's repair makes on the way."""
+
+    node: Fraction
+    leaves: Event
+
+
+@dataclass(frozen=True)
 class PrintedPrivaTree:
     """The learner: Algorithm 1, or the authors' later repair of it."""
 
@@ -67,7 +85,7 @@ class PrintedPrivaTree:
         """Ten cells for the repair, a fine grid to search quantiles on for the others."""
         return TEN if self.version == "noisy n" else 1024
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> PrintedPlan | RepairedPlan:
         """Equations 7 to 10, as printed."""
         epsilon, depth, flaw = pure_epsilon(share), self.max_depth, FLAWS[self.version]
         leaf = epsilon / 2
@@ -76,34 +94,39 @@ class PrintedPrivaTree:
         numeric = (epsilon - leaf) / (depth + 1 if self.version == "2023" else depth)
         category = (epsilon - leaf) / depth
         labels = unproven("labels of the leaves", Mechanism.PERMUTE_AND_FLIP, friendly_rate_down(leaf), flaw)
-        events: dict[str, Event] = {"leaves": labels}
         if self.version == "noisy n":
-            return Plan.in_sequence({"node": category}, **events)
+            return RepairedPlan(category, labels)
+        quantiles: tuple[OfFeature, ...] = ()
         if self.version == "2023":
             # Each feature gets the whole budget of the quantiles, as if it were the only one.
             everyone = Share(epsilon=numeric * sum(column.ordered for column in encoding.columns))
-            searches = JOINTEXP.plan(encoding, terms, everyone) if everyone.epsilon else {}
-            events |= {role: replace(event, cost=Cost.unbounded(), flaw=flaw) for role, event in searches.items()}
-        for level in range(depth):
-            for kind, part in (("numeric", numeric), ("categorical", category)):
-                name = f"histograms of {kind} features, level {level + 1}"
-                events[f"{kind} {level}"] = unproven(name, Mechanism.LAPLACE, friendly_scale_up(1 / part), flaw)
-        return Plan.in_sequence({}, **events)
+            searches = JOINTEXP.plan(encoding, terms, everyone) if everyone.epsilon else ()
+            quantiles = tuple(of._replace(event=_without_proof(of.event, flaw)) for of in searches)
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
+        def histograms(kind: str, part: Fraction, level: int) -> Event:
+            name = f"histograms of {kind} features, level {level + 1}"
+            return unproven(name, Mechanism.LAPLACE, friendly_scale_up(1 / part), flaw)
+
+        levels = tuple(
+            (histograms("numeric", numeric, level), histograms("categorical", category, level))
+            for level in range(depth)
+        )
+        return PrintedPlan(labels, quantiles, levels)
+
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: PrintedPlan | RepairedPlan) -> Forest:
         """Algorithm 1, to the letter, or its repair."""
-        if self.version == "noisy n":
+        if isinstance(plan, RepairedPlan):
             return self._grow_repaired(table, release, rng, plan)
         encoding, domains = table.encoding, Domains.of(table.encoding)
         cuts = self._cuts(table, release, plan)  # lines 3 to 5
         builder, records = TreeBuilder(domains), table.derive("node", AtRoot())
         n_codes, (starts, numeric) = tuple(domains.n_codes.tolist()), _bins(domains, cuts)
-        for level in range(self.max_depth):
+        for events in plan.levels:
             counts = records.aggregate(NodeHistogram("node", builder.n_open, encoding.n_classes, n_codes))
             classes = counts[:, : n_codes[0]].sum(axis=1)
             noisy = np.add.reduceat(counts, starts, axis=1)  # line 11
-            for kind, of_kind in (("numeric", numeric), ("categorical", ~numeric)):
-                noisy[:, of_kind] = release.noisy(noisy[:, of_kind], plan[f"{kind} {level}"])
+            for event, of_kind in zip(events, (numeric, ~numeric), strict=True):
+                noisy[:, of_kind] = release.noisy(noisy[:, of_kind], event)
             splits = [
                 None if self.stops and _is_done(here) else _best_split(domains, cuts, np.maximum(seen, 0))
                 for here, seen in zip(classes, noisy, strict=True)  # lines 7 and 12
@@ -113,12 +136,12 @@ class PrintedPrivaTree:
             if not builder.n_open:
                 break
         trees = builder.finish()
-        labels = release.choose(table.aggregate(LeafClassCounts(trees, encoding.n_classes)), plan["leaves"])  # line 9
+        labels = release.choose(table.aggregate(LeafClassCounts(trees, encoding.n_classes)), plan.leaves)  # line 9
         return Forest(encoding, trees, LeafLabels(labels.astype(np.uint16)))
 
-    def _cuts(self, table: Table, release: Release, plan: Plan) -> Mapping[int, Sequence[int]]:
+    def _cuts(self, table: Table, release: Release, plan: PrintedPlan) -> Mapping[int, Sequence[int]]:
         if self.version == "2023":
-            return JOINTEXP.run(table, release, plan.events)
+            return JOINTEXP.run(table, release, plan.quantiles)
         domains, cells_of = Domains.of(table.encoding), counts_by_cell(table)
         cuts = {}
         for feature in np.flatnonzero(domains.ordered & (domains.n_cells > 1)).tolist():
@@ -127,9 +150,8 @@ class PrintedPrivaTree:
             cuts[feature] = sorted({min(int(cut), len(below) - 2) for cut in tenths})
         return cuts
 
-    def _grow_repaired(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
-        node_epsilon = plan.facts["node"]
-        assert isinstance(node_epsilon, Fraction)
+    def _grow_repaired(self, table: Table, release: Release, rng: PublicRng, plan: RepairedPlan) -> Forest:
+        node_epsilon = plan.node
         growth = GreedyGrowth(table, Candidates.all_of(Domains.of(table.encoding), rng))
         for level in range(self.max_depth):
             scores = average_gini(growth)
@@ -143,8 +165,12 @@ class PrintedPrivaTree:
                 event = unproven(name, Mechanism.PERMUTE_AND_FLIP, rate, FLAWS["noisy n"])
                 winners.append(release.choose(row[np.newaxis], event))
             growth.split(np.concatenate(winners))
-        labels = release.choose(growth.leaf_counts, plan["leaves"])
+        labels = release.choose(growth.leaf_counts, plan.leaves)
         return Forest(table.encoding, growth.finish(), LeafLabels(labels.astype(np.uint16)))
+
+
+def _without_proof(event: Event, flaw: str) -> Event:
+    return replace(event, cost=Cost.unbounded(), flaw=flaw)
 
 
 def repaired_rate(node_epsilon: Fraction, noisy_size: int) -> Fraction:

@@ -15,7 +15,8 @@ from privet.estimators.learning import Hints
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_whole
-from privet.privacy.events import Mechanism, Plan
+from privet.privacy.events import Event, Mechanism
+from privet.privacy.plan import InSequence
 from privet.privacy.terms import Share, Terms, unproven
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
@@ -28,30 +29,34 @@ from privet_papers.vos_2023.one_against_rest import RANGE, grow_one_against_rest
 
 
 @dataclass(frozen=True)
+class PrintedDPGDFPlan(InSequence):
+    """A choice a level; then labels, scaled by an epsilon of their own."""
+
+    epsilon: float
+    levels: tuple[Event, ...]
+    leaves: Event
+
+
+@dataclass(frozen=True)
 class PrintedDPGDF:
     """The learner: splits by average Gini, labels by the smooth-sensitivity rule."""
 
     max_depth: int = 4
     bins: int = 32
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> PrintedDPGDFPlan:
         """Half for the splits, equally over levels; half for the labels, whose proof does not hold."""
         epsilon = pure_epsilon(share)
         depth = self.max_depth if len(one_against_rest(Domains.of(encoding))) else 0
         level = Share(epsilon / (2 * max(depth, 1)))
-        events = {
-            f"splits {i}": terms.choice(f"splits of level {i + 1}", level, score_range=RANGE) for i in range(depth)
-        }
+        levels = tuple(terms.choice(f"splits of level {i + 1}", level, score_range=RANGE) for i in range(depth))
         labels = unproven("labels of the leaves", Mechanism.EXPONENTIAL, RATE, FLAW)
-        return Plan.in_sequence({"epsilon": float(epsilon / 2)}, **events, leaves=labels)
+        return PrintedDPGDFPlan(float(epsilon / 2), levels, labels)
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: PrintedDPGDFPlan) -> Forest:
         """Split level by level, then label by the printed rule."""
-        levels = [event for role, event in plan.events.items() if role.startswith("splits")]
-        growth = grow_one_against_rest(table, release, levels, one_against_rest(Domains.of(table.encoding)))
-        epsilon = plan.facts["epsilon"]
-        assert isinstance(epsilon, float)
-        labels = release.choose(top_scores(growth.leaf_counts, epsilon), plan["leaves"])
+        growth = grow_one_against_rest(table, release, plan.levels, one_against_rest(Domains.of(table.encoding)))
+        labels = release.choose(top_scores(growth.leaf_counts, plan.epsilon), plan.leaves)
         return Forest(table.encoding, growth.finish(), LeafLabels(labels.astype(np.uint16)))
 
 

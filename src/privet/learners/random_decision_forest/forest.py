@@ -21,7 +21,7 @@ from privet.models.forest import Forest, LeafCounts, LeafLabels, Voting
 from privet.models.leaves import Empty
 from privet.parameters import check_choice, check_whole
 from privet.privacy.events import Event, Mechanism, Sequential
-from privet.privacy.plan import Plan
+from privet.privacy.plan import InSequence
 from privet.privacy.terms import Allowance, Share, Terms
 from privet.randomness.public import PublicRng, derive_seed, public_rng
 from privet.schema.encoding import Encoding
@@ -40,21 +40,11 @@ FINE_GRID = 255  # thresholds are uniform in the public range: as fine as one by
 
 
 @dataclass(frozen=True)
-class ForestPlan(Plan):
+class ForestPlan(InSequence):
     """One release: what the leaves of all trees say."""
 
     shape: ForestShape
     leaves: Event
-
-    @property
-    def whole(self) -> Sequential:
-        """The one release."""
-        return Sequential((self.leaves,))
-
-    @property
-    def facts(self) -> dict[str, object]:
-        """The shape of the trees."""
-        return {"shape": self.shape}
 
 
 @dataclass(frozen=True)
