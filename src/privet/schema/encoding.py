@@ -6,8 +6,8 @@ error that depends on it. Errors come from column names, shapes and declared dty
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import isfinite, nan
+from operator import lt
 from typing import Any, Self
 
 import numpy as np
@@ -39,8 +39,9 @@ class Column:
         used = self.n_values + (self.other_code is not None)
         sound = (
             1 <= self.n_values == (len(self.cuts) + 1 if self.ordered else len(self.categories))
-            and all(isinstance(cut, float) and isfinite(cut) for cut in self.cuts)
-            and all(a < b for a, b in pairwise(self.cuts))
+            and set(map(type, self.cuts)) <= {float}
+            and all(map(lt, self.cuts, self.cuts[1:]))
+            and all(map(isfinite, self.cuts[:1] + self.cuts[-1:]))
             and not (self.categories if self.ordered else self.cuts)
             and self.other_code in (None, self.n_values)
             and self.missing_code in (None, used)

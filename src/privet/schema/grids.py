@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from math import lcm
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,8 +29,12 @@ _ROWS_AT_ONCE = 16_384  # a buffer of doubles this long stays in the second-leve
 @lru_cache(maxsize=4096)
 def linear_cuts(low: float, high: float, bins: int) -> tuple[float, ...]:
     """Cuts of `bins` cells of equal width, each the double nearest to its exact place."""
-    start, width = Fraction(low), Fraction(high) - Fraction(low)
-    return _inner((float(start + width * i / bins) for i in range(1, bins)), low, high)
+    start, end = Fraction(low), Fraction(high)
+    # In whole numbers, whose quotients Python rounds correctly: fractions would be reduced for every cut.
+    unit = lcm(start.denominator, end.denominator)
+    first, last = (bound.numerator * (unit // bound.denominator) for bound in (start, end))
+    step = last - first
+    return _inner(((first * bins + step * i) / (unit * bins) for i in range(1, bins)), low, high)
 
 
 @lru_cache(maxsize=4096)
