@@ -46,6 +46,7 @@ class Ledger:
         self._planned = planned
         self.plan: Plan | None = None  # of a ledger that states what a fit will spend
         self._doubts: list[str] = list(doubts)
+        self._flaws: dict[str, None] = {}  # of all events that were charged, in order; a forest may charge thousands
         if allowance is None:
             self._doubts.append(NO_PRIVACY_ASKED)
         self._open: list[_Scope] = [_WholeScope()]
@@ -56,21 +57,22 @@ class Ledger:
         ledger = Ledger(terms, allowance, doubts)
         for part in whole.parts if isinstance(whole, Sequential) else (whole,):
             ledger._open[0].add(part)
+        ledger._flaws = {event.flaw: None for event in whole.events() if event.flaw is not None}
         ledger._refuse_overspending(whole.cost, "the plan")
         return ledger
 
     def charge(self, event: Event) -> None:
         """Record an event, or raise `BudgetError` and record nothing."""
         scope = self._open[-1]
-        if isinstance(scope, _FilterScope):
-            scope.add(event)  # all of the cap was charged when the filter was opened
-            return
         scope.add(event)
-        try:
-            self._refuse_overspending(self.cost, event.name)
-        except PrivetError:  # also where a mixture has no such part
-            scope.take_back()
-            raise
+        if not isinstance(scope, _FilterScope):  # all of a filter's cap was charged when it was opened
+            try:
+                self._refuse_overspending(self.cost, event.name)
+            except PrivetError:  # also where a mixture has no such part
+                scope.take_back()
+                raise
+        if event.flaw is not None:
+            self._flaws[event.flaw] = None
 
     def doubt(self, reason: str) -> None:
         """Note why nothing can be claimed any more. There is no way to take a doubt back."""
@@ -136,8 +138,7 @@ class Ledger:
     @property
     def why(self) -> tuple[str, ...]:
         """Why nothing is claimed; empty if the guarantee is proven."""
-        flaws = [event.flaw for event in self.events if event.flaw is not None]
-        return tuple(dict.fromkeys(self._doubts + flaws))
+        return tuple(dict.fromkeys([*self._doubts, *self._flaws]))
 
     @property
     def proven(self) -> bool:
