@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from privet.learners.disjoint_forest.labels import LabelRule, plan_labels
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_choice, check_whole
-from privet.privacy.events import Plan, Sequential
+from privet.privacy.events import Event, Sequential
+from privet.privacy.plan import Plan
 from privet.privacy.terms import Allowance, Share, Terms
 from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Encoding
@@ -33,10 +34,42 @@ Composition = Literal["disjoint", "sequential"]
 Empty = Literal["omit", "uniform"]
 
 FINE_GRID = 255  # split points are uniform in a node's current range: as fine as one byte for a code allows
-DEEPEST = 40
+MAX_DEPTH = 40
 MAX_LEAVES = 65_536
 PARTS = "one part of the records for each tree"
 ALL_RECORDS = "all records"
+
+
+@dataclass(frozen=True)
+class DisjointForestPlan(Plan):
+    """One release: the labels of all leaves of all trees.
+
+    Attributes
+    ----------
+    depth : int
+        Of every tree.
+    dealt : bool
+        Whether each record is dealt to one tree; else all trees see all records.
+    rule : LabelRule
+        What the candidates for a label are scored by.
+    labels : Event
+        The release.
+    """
+
+    depth: int
+    dealt: bool
+    rule: LabelRule
+    labels: Event
+
+    @property
+    def whole(self) -> Sequential:
+        """The one release."""
+        return Sequential((self.labels,))
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """The depth, and how labels come about."""
+        return {"depth": self.depth, "labels": self.rule, "trees see": self.labels.sees}
 
 
 @dataclass(frozen=True)
@@ -51,7 +84,7 @@ class DisjointForest:
     max_leaves: int = MAX_LEAVES
     bins: int = FINE_GRID
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> DisjointForestPlan:
         """Spend everything on the labels: all of it in each tree on disjoint data, else an equal part in each tree.
 
         A record adds one to one class count in one leaf of a tree: counts as scores have range one, and the margin of
@@ -70,29 +103,27 @@ class DisjointForest:
         )
         # Leaves of one tree are disjoint: one charge for each tree that sees a record, all of them in one event.
         labels = replace(one_tree, cost=Sequential((one_tree,) * seen_by).cost)
-        return Plan.in_sequence({"depth": self._depth(encoding), "labels": rule, "trees see": sees}, labels=labels)
+        return DisjointForestPlan(self._depth(encoding), dealt, rule, labels)
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: DisjointForestPlan) -> Forest:
         """Algorithms 1 and 2."""
-        encoding, depth = table.encoding, cast(int, plan.facts["depth"])
+        encoding = table.encoding
         # Alg. 1, lines 3 to 7: a uniformly random feature; a uniform point of its current domain, or all its values
-        drawn = RandomTrees.draw(encoding, derive_seed(rng), self.n_trees, depth, "multiway", self.max_leaves)
+        drawn = RandomTrees.draw(encoding, derive_seed(rng), self.n_trees, plan.depth, "multiway", self.max_leaves)
         trees = with_own_leaves(drawn)
         # Alg. 2, line 22. Differs from the paper: cut into equal parts, every part would depend on every record.
-        dealt = plan.facts["trees see"] == PARTS
-        if dealt:
+        if plan.dealt:
             table = release.coins(table, self.n_trees, "tree")
-        counts = table.aggregate(LeafClassCounts(trees, encoding.n_classes, "tree" if dealt else None))
+        counts = table.aggregate(LeafClassCounts(trees, encoding.n_classes, "tree" if plan.dealt else None))
         # Alg. 2, line 25. Differs from the paper: a scale taken from the data ("smooth sensitivity") is not private.
-        rule = cast(LabelRule, plan.facts["labels"])
-        labels = release.choose(rule.scores(counts), plan["labels"])
+        labels = release.choose(plan.rule.scores(counts), plan.labels)
         return Forest(encoding, trees, LeafLabels(labels.astype(np.uint16), abstain=encoding.n_classes))
 
     def _depth(self, encoding: Encoding) -> int:
         if self.max_depth is not None:
             return self.max_depth
         ordered = sum(column.ordered for column in encoding.columns)
-        return min(fletcher_depth(ordered, encoding.n_features - ordered, self.depth_rule), DEEPEST)
+        return min(fletcher_depth(ordered, encoding.n_features - ordered, self.depth_rule), MAX_DEPTH)
 
 
 class DisjointForestClassifier(PrivateClassifier):
@@ -156,9 +187,9 @@ class DisjointForestClassifier(PrivateClassifier):
     within a factor e^(+-epsilon) of the law without x, which does not depend on t. The mixture over t is too.
 
     *Huge trees.* A tree may have millions of leaves, nearly all of them untouched. Storing only those that records
-    reached, or drawing the others later from a stored key, would tell who reached what. Here the shape is a pure
-    function of (public seed, tree, path); a leaf's id is a number given before the data is seen, or a public hash of
-    its path; and *every* id goes through the mechanism and is stored. Two leaves that share an id are one leaf as far
+    reached, or drawing the others later from a stored key, would reveal who reached what. Here the shape is a pure
+    function of (public seed, tree, path); a leaf's id is fixed before the data is seen, or a public hash of its
+    path; and *every* id goes through the mechanism and is stored. Two leaves that share an id are one leaf as far
     as the proof is concerned: each record still changes one count of one id.
 
     Voting is post-processing. The running time of the selections depends on the counts; hiding it is out of scope.
@@ -214,7 +245,7 @@ class DisjointForestClassifier(PrivateClassifier):
     def _learner(self) -> DisjointForest:
         check_whole("n_trees", self.n_trees, 1, 10_000)
         if self.max_depth is not None:
-            check_whole("max_depth", self.max_depth, 1, DEEPEST)
+            check_whole("max_depth", self.max_depth, 1, MAX_DEPTH)
         check_choice("depth_rule", self.depth_rule, ("table", "printed"))
         check_choice("composition", self.composition, ("disjoint", "sequential"))
         check_choice("empty", self.empty, ("omit", "uniform"))

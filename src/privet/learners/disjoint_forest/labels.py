@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.learners.disjoint_forest.margin_law import MarginLaw, margin_event
 from privet.learners.disjoint_forest.margins import margin_scores
 from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms
-
-IntArray = NDArray[np.int64]
+from privet.tables.protocol import IntArray
 
 
 class LabelRule(Protocol):

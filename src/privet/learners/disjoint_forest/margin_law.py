@@ -8,14 +8,14 @@ margin m,
     p(0) = d,    p(m + 1) = min( e^epsilon p(m),  1 - e^-epsilon (1 - p(m)) )
 
 is the largest that epsilon allows. What is left, ``1 - p(m)``, goes to the other outcomes in the proportions of margin
-zero: ``d`` to each other class, ``1 - K d`` to *abstaining*. The smaller d, the more often an empty leaf keeps silent,
+zero: ``d`` to each other class, ``1 - K d`` to *abstaining*. The smaller d, the more often an empty leaf abstains,
 and the longer the climb to a sure label. ``d = 1 / (1 + e^epsilon)`` is the smallest d from which the error falls by
-e^-epsilon with the first record already; for two classes it gives permute-and-flip's error and silence on top of it.
-With more classes than ``1 + e^epsilon`` there is no room for silence, d = 1/K.
+e^-epsilon with the first record already; for two classes it gives permute-and-flip's error, and abstention besides.
+With more classes than ``1 + e^epsilon`` there is no room for abstaining, d = 1/K.
 
 Permute-and-flip looks at all counts and is the better one where classes are many and epsilon is small, so that a leaf
-with a few records of two classes can at least say that it is none of the others. The margin law is used where one
-record makes its class likelier than all others together, ``K <= 2 e^epsilon``.
+with a few records of two classes can at least rule out the others. The margin law is used where one record makes its
+class likelier than all others together, ``K <= 2 e^epsilon``.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ from numpy.typing import NDArray
 
 from privet.privacy.events import Cost, Event, Mechanism
 from privet.privacy.terms import Terms
+from privet.tables.protocol import IntArray
 
 STEP_BITS = 32
 # Scores are logarithms rounded to multiples of 2^-32, and their sum of exponentials is one up to as much. Two rows of
 # the table are four half steps and a few float errors (below 2^-40) apart at the most: 2^-30 covers that twice over.
 _SLACK = Fraction(1, 2**30)
-_LEAST_EPSILON = Fraction(1, 2**16)  # below it the slack would be felt, and silence would be worth nothing
+_LEAST_EPSILON = Fraction(1, 2**16)  # below it the slack would be felt, and abstaining would be worth nothing
 _MOST_EPSILON = 30.0  # more would be spent on nothing: errors are below e^-30 by then
 _MOST_MARGINS = 1 << 20
 _SURE = 50.0  # beyond an error of e^-50 a larger margin makes no difference
@@ -56,7 +57,7 @@ class MarginLaw:
     """
 
     n_classes: int
-    scores: NDArray[np.int64]
+    scores: IntArray
     abstains: bool
 
     @staticmethod
@@ -76,7 +77,7 @@ class MarginLaw:
         abstains = silent > 0
         log_start = -math.log1p(math.exp(rate)) if abstains else -math.log(n_classes)
         log_top, log_rest = _climb(rate, log_start)
-        # 1 - d, of which each other class has d and silence the remainder
+        # 1 - d, of which each other class has d and abstaining the remainder
         log_others = math.log(-math.expm1(log_start))
         columns = [
             log_top,

@@ -1,11 +1,9 @@
 """From class counts to the scores of labels, by a public table that the margin of a leaf looks up."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.compiling import compiled
-
-IntArray = NDArray[np.int64]
+from privet.tables.protocol import IntArray
 
 
 @compiled
