@@ -9,10 +9,10 @@ import pytest
 import privet
 from privet import BoostingClassifier, BoostingRegressor, Categorical, Numeric, Schema
 from privet.errors import BudgetError, ParameterError, PrivacyLeakWarning, SchemaError
-from privet.learners.boosting.estimators import FINE_BINS
 from privet.learners.boosting.gradient_growth import CellGrid
 from privet.learners.boosting.gradients import ONE, Huber, Logistic, Softmax
 from privet.learners.boosting.leaf_values import leaf_values
+from privet.learners.boosting.learner import FINE_BINS
 from privet.learners.boosting.rounds import Annealing, Rounds
 from privet.mechanisms.release import Forced, Recording, drawn, outcomes_from
 from privet.privacy.events import Cost, Event, Filter, Mechanism
@@ -186,8 +186,8 @@ def test_histograms_of_more_features_are_released_with_gaussian_noise():
 
 
 def described(epsilon, delta, schema, n_rows):
-    facts = BoostingClassifier(epsilon, delta, schema, n_rows_hint=n_rows).plan().facts
-    return str(facts["base"]), 0 if facts["rounds"] is None else facts["rounds"].depth
+    plan = BoostingClassifier(epsilon, delta, schema, n_rows_hint=n_rows).plan().plan
+    return str(plan.facts["base"]), 0 if plan.rounds is None else plan.rounds.depth
 
 
 WIDE = Schema({f"x{i}": Numeric(0, 1) for i in range(30)}, classes=["no", "perhaps", "yes"])

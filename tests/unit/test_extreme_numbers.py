@@ -9,8 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from privet_papers.fletcher_islam_2017.fs import FSTreeClassifier
-from privet_papers.fletcher_islam_2017.pruning import prune_by_error
 
 from privet import BoostingClassifier, Numeric, PrivaTreeClassifier, Schema
 from privet.errors import ParameterError
@@ -24,6 +22,8 @@ from privet.tables import Block, MemoryTable
 from privet.trees.builder import Threshold, TreeBuilder
 from privet.trees.features import Domains
 from privet.trees.scores import head_start
+from privet_papers.fletcher_islam_2017.fs import FSTreeClassifier
+from privet_papers.fletcher_islam_2017.pruning import prune_by_error
 
 LEAST, MOST = -(2**63), 2**63 - 1
 FAR = [LEAST, LEAST + 1, -(2**62), -(2**40), -1, 0, 1, 2**40, 2**62, MOST - 1, MOST]

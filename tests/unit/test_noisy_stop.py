@@ -5,13 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from privet_papers.fletcher_islam_2017.fs import FSTreeClassifier
 
 from privet import Numeric, Schema
 from privet.mechanisms.release import outcomes_from
 from privet.privacy.events import Mechanism
 from privet.privacy.laws import DiscreteGaussian, DiscreteLaplace
 from privet.privacy.terms import Terms
+from privet_papers.fletcher_islam_2017.fs import FSTreeClassifier
 
 SCHEMA = Schema({"x": Numeric(0, 1)}, classes=["no", "yes"])
 COUNTS_OF_A_SPLIT = 2 * 2  # two children, two classes

@@ -13,8 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from privet_papers import BDPTClassifier
-from privet_papers.bai_2021.consistent_rivals import Denil14Classifier
 from typer.testing import CliRunner
 
 import privet
@@ -23,6 +21,8 @@ from privet.cli import app
 from privet.errors import ModelFileError
 from privet.report import write_report
 from privet.writing import replace_bytes, replace_figure, replace_text, replacing
+from privet_papers import BDPTClassifier
+from privet_papers.bai_2021.consistent_rivals import Denil14Classifier
 
 SCHEMA = Schema({"x": Numeric(0, 1)}, classes=["no", "yes"])
 X = np.linspace(0, 1, 40).reshape(-1, 1)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError
 from privet.learners.boosting.gradients import LARGEST_SCORE, SCORE_BITS
 from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
+from privet.tables.protocol import IntArray
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.features import Domains
 from privet.trees.kernels.vote import sum_values
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from privet.learners.boosting.shapes import Shapes
 
-IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Link = Literal["logistic", "softmax", "range"]
 
@@ -121,7 +121,7 @@ class Additive(FieldsOnly):
         """Return each record's probability of each class."""
         scores = self.scores(codes, n_jobs)
         if self.link == "range":
-            raise ParameterError("a model of a number has no votes; ask for its numbers")
+            raise ParameterError("a regression model has no class votes; call numbers() for its predictions")
         if self.link == "logistic":
             second = 1 / (1 + np.exp(-scores))
             return np.hstack([1 - second, second])
@@ -130,10 +130,10 @@ class Additive(FieldsOnly):
         return probabilities
 
     def numbers(self, codes: NDArray[Any], n_jobs: int = 1) -> Floats:
-        """Return each record's predicted number, within the target's range and in its units."""
+        """Return each record's predicted target, within its range and in its units."""
         target = self.encoding.target
         if isinstance(target, ClassTarget):
-            raise ParameterError("a model of classes predicts no numbers; ask for its votes")
+            raise ParameterError("a classification model predicts no numeric target; call votes() for its predictions")
         share = np.clip(self.scores(codes, n_jobs)[:, 0], 0.0, 1.0)
         numbers: Floats = target.low + share * (target.high - target.low)
         return numbers
@@ -232,7 +232,7 @@ class Additive(FieldsOnly):
         return shapes_of(self)
 
     def export_text(self, tree: int | None = None) -> str:
-        """Return the shapes as text or, by its number, one of the trees with what its leaves add."""
+        """Return the shapes as text or, for an index, that tree with what its leaves add."""
         from privet.learners.boosting.shape_drawing import export_text, export_tree
 
         return export_text(self) if tree is None else export_tree(self, tree)

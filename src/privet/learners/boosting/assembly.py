@@ -1,36 +1,85 @@
-"""How what boosting released becomes an additive model."""
+"""From released values to an additive model: from cells to codes, from lists of splits to arrays."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privet.learners.boosting.additive import Additive
 from privet.learners.boosting.base_tables import BaseTables
-from privet.learners.boosting.gradient_growth import CellGrid, write_down
+from privet.learners.boosting.gradient_growth import CellGrid
 from privet.schema.encoding import Encoding
-from privet.trees.builder import Split
+from privet.tables.protocol import IntArray
+from privet.trees.builder import Split, Subset, Threshold
+from privet.trees.complete_trees import CompleteTrees
+from privet.trees.features import Domains
+from privet.trees.splits import Splits
 
 
-def assemble(
-    encoding: Encoding,
-    grid: CellGrid,
-    base: BaseTables,
-    trees: list[list[Split]],
-    values: list[NDArray[np.int64]],
-    noise: list[NDArray[np.float64]],
-) -> Additive:
-    """Put the model together: what was said of cells is said of codes."""
+@dataclass(frozen=True, eq=False)
+class GrownTree:
+    """One round's tree, as released.
+
+    Attributes
+    ----------
+    splits : list of Split
+        Of cells, level by level from the root.
+    values : int64 array of shape (n_leaves, n_scores)
+        What each leaf adds, in fixed point.
+    noise : float64 array of the same shape
+        The standard deviation that noise gives to that.
+    """
+
+    splits: list[Split]
+    values: IntArray
+    noise: NDArray[np.float64]
+
+
+def assemble(encoding: Encoding, grid: CellGrid, base: BaseTables, trees: Sequence[GrownTree]) -> Additive:
+    """Put the model together: values of cells become values of codes."""
     offsets, none = grid.cells.offsets, np.zeros((0, base.start.size))
     cell = np.concatenate([begin + cells for begin, cells in zip(offsets, grid.cells.cell, strict=False)])
+    splits = [[grid.in_codes(split) for split in tree.splits] for tree in trees]
     return Additive(
         encoding,
         base.start,
         base.tables[cell],
         base.low,
         base.high,
-        write_down(grid.fine, trees) if trees else None,
-        np.concatenate(values) if trees else none.astype(np.int64),
-        np.concatenate(noise) if trees else none,
+        write_down(grid.fine, splits) if trees else None,
+        np.concatenate([tree.values for tree in trees]) if trees else none.astype(np.int64),
+        np.concatenate([tree.noise for tree in trees]) if trees else none,
         base.noise[cell],
+    )
+
+
+def write_down(domains: Domains, trees: Sequence[Sequence[Split]]) -> CompleteTrees:
+    """Make complete trees of the splits of each, level by level from the root."""
+    flat = [split for tree in trees for split in tree]
+    feature = np.array([split.feature for split in flat], dtype=np.int32)
+    cut, set_index = np.zeros(len(flat), np.int32), np.full(len(flat), -1, np.int32)
+    missing_first = np.zeros(len(flat), np.bool_)
+    sets: list[int] = []
+    for place, split in enumerate(flat):
+        if isinstance(split, Threshold):
+            cut[place], missing_first[place] = split.cut, split.missing_first
+        else:
+            assert isinstance(split, Subset)
+            set_index[place] = len(sets)
+            sets.append(sum(1 << code for code in set(split.codes)))
+    n_words = max(1, -(-int(domains.n_codes.max()) // 64)) if sets else 1
+    words = [[bits >> 64 * word & (2**64 - 1) for word in range(n_words)] for bits in sets]
+    shape = (len(trees), len(trees[0]))
+    return CompleteTrees(
+        domains,
+        Splits(
+            feature.reshape(shape),
+            cut.reshape(shape),
+            missing_first.reshape(shape),
+            set_index.reshape(shape),
+            np.array(words, dtype=np.uint64).reshape(len(sets), n_words),
+        ),
     )

@@ -1,4 +1,4 @@
-"""What an additive base says: a score that all records share, and what each cell of each feature adds."""
+"""What an additive base consists of: a score that all records share, and what each cell of each feature adds."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.learners.boosting.gradient_growth import CellGrid
-from privet.learners.boosting.gradients import LARGEST_SCORE, SCORE_BITS
+from privet.learners.boosting.gradient_histogram import GRADIENT_STATE, BaseScores
+from privet.learners.boosting.gradients import LARGEST_SCORE, SCORE_BITS, SCORE_STATE, Loss
 from privet.learners.boosting.moments import Targets
 from privet.schema.encoding import ClassTarget, Encoding
+from privet.tables.protocol import IntArray, Table
 
-IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-SLOPE = 2.5  # from a regression on -1 and 1 to log-odds
-LIMIT = 4.0  # on log-odds
+LOG_ODDS_SLOPE = 2.5  # from a regression on -1 and 1 to log-odds
+LOG_ODDS_LIMIT = 4.0  # on log-odds
 
 
 @dataclass(frozen=True, eq=False)
 class BaseTables:
-    """What the base says, in fixed point.
+    """The scores that a base gives, in fixed point.
 
     Attributes
     ----------
@@ -45,12 +46,21 @@ class BaseTables:
     noise: Floats
     n_records: float
 
+    def scores(self, grid: CellGrid) -> BaseScores:
+        """Return the kernel that gives each record its score."""
+        return BaseScores(self.start, self.tables, grid.cells.offsets, self.low, self.high)
+
 
 def without_base(encoding: Encoding, grid: CellGrid, start: Floats, n_records: float) -> BaseTables:
-    """Return a base that says the same for all records."""
+    """Return a base that gives all records the same score."""
     low, high = _limits(kind_of_target(encoding))
     tables = np.zeros((int(grid.cells.offsets[-1]), start.size), np.int64)
     return BaseTables(in_fixed_point(start), tables, low, high, np.zeros(len(tables)), n_records)
+
+
+def with_gradients(table: Table, base: BaseTables, grid: CellGrid, loss: Loss) -> Table:
+    """Give each record the gradients of the loss at the score that the base gives to it."""
+    return table.derive(SCORE_STATE, base.scores(grid)).derive(GRADIENT_STATE, loss)
 
 
 def in_fixed_point(values: Floats) -> IntArray:
@@ -59,12 +69,12 @@ def in_fixed_point(values: Floats) -> IntArray:
 
 
 def kind_of_target(encoding: Encoding) -> Targets:
-    """Return whether the target is one of two classes, one of many, or a number."""
+    """Return whether the target is one of two classes, one of many, or a value in a range."""
     if not isinstance(encoding.target, ClassTarget):
         return "range"
     return "two" if encoding.n_classes == 2 else "many"
 
 
 def _limits(target: Targets) -> tuple[int, int]:
-    limit = int(LIMIT * (1 << SCORE_BITS))
+    limit = int(LOG_ODDS_LIMIT * (1 << SCORE_BITS))
     return (0, 1 << SCORE_BITS) if target == "range" else (-limit, limit)

@@ -17,17 +17,13 @@ from privet.learners.boosting.gradient_histogram import (
 )
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
-from privet.tables.protocol import Table
-from privet.trees.builder import Split, Subset, Threshold
+from privet.tables.protocol import IntArray, Table
+from privet.trees.builder import Split, Threshold
 from privet.trees.candidates import Candidates, Walk, orders, thresholds
-from privet.trees.complete_trees import CompleteTrees
 from privet.trees.features import Domains
-from privet.trees.splits import Splits
-
-IntArray = NDArray[np.int64]
 
 PUBLIC_CELLS = 240  # of equal width
-ORDERS = 8  # of a feature's categories, for each tree
+CATEGORY_ORDERS = 8  # random orders of a feature's categories, new for each tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +99,7 @@ class CellGrid:
             if self.domains.ordered[feature]:
                 walks.extend(thresholds(self.domains, feature, range(n_cells - 1)))
             else:
-                walks.extend(orders(feature, n_cells, rng, ORDERS))
+                walks.extend(orders(feature, n_cells, rng, CATEGORY_ORDERS))
         return Candidates(self.domains, tuple(walks), ())
 
     def in_codes(self, split: Split) -> Split:
@@ -131,8 +127,8 @@ class GradientGrowth:
 
     Notes
     -----
-    *Privacy.* What `scores` and `leaf_sums` give is exact and private: learners pass it through a release, and tell
-    `split` what was released. Nodes of one level see disjoint records. A candidate's score is
+    *Privacy.* What `scores` and `leaf_sums` give is exact and private: learners pass it through a release, and
+    give `split` what was released. Nodes of one level see disjoint records. A candidate's score is
     ``sum over the gradients of |left| + |right|``, left and right being sums over the records of either child. A record
     is in one child of every candidate, whose sums it moves by its gradient, so it moves every score by at most the
     gradient's L1 norm, up or down: the range is twice that, and it is reached, since (10, 10) can become (11, 9).
@@ -152,7 +148,7 @@ class GradientGrowth:
         return score_walks(self._histogram, self._candidates.walks, self._offsets)
 
     def split(self, chosen: IntArray) -> None:
-        """Split every open node by the candidate with this number."""
+        """Split every open node by the candidate with this index."""
         splits = [self._candidates.split(candidate) for candidate in chosen.tolist()]
         self.splits.extend(splits)
         self.table = self.table.derive(NODE_STATE, CellStep(*self._candidates.sides(splits)))
@@ -199,32 +195,3 @@ def score_walks(histogram: IntArray, walks: Sequence[Walk], offsets: IntArray) -
     left = along[:, places + 1] - along[:, begins]
     scores: IntArray = (np.abs(left) + np.abs(total - left)).sum(axis=2)
     return scores
-
-
-def write_down(domains: Domains, trees: Sequence[Sequence[Split]]) -> CompleteTrees:
-    """Make complete trees of the splits of each, level by level from the root."""
-    flat = [split for tree in trees for split in tree]
-    feature = np.array([split.feature for split in flat], dtype=np.int32)
-    cut, set_index = np.zeros(len(flat), np.int32), np.full(len(flat), -1, np.int32)
-    missing_first = np.zeros(len(flat), np.bool_)
-    sets: list[int] = []
-    for place, split in enumerate(flat):
-        if isinstance(split, Threshold):
-            cut[place], missing_first[place] = split.cut, split.missing_first
-        else:
-            assert isinstance(split, Subset)
-            set_index[place] = len(sets)
-            sets.append(sum(1 << code for code in set(split.codes)))
-    n_words = max(1, -(-int(domains.n_codes.max()) // 64)) if sets else 1
-    words = [[bits >> 64 * word & (2**64 - 1) for word in range(n_words)] for bits in sets]
-    shape = (len(trees), len(trees[0]))
-    return CompleteTrees(
-        domains,
-        Splits(
-            feature.reshape(shape),
-            cut.reshape(shape),
-            missing_first.reshape(shape),
-            set_index.reshape(shape),
-            np.array(words, dtype=np.uint64).reshape(len(sets), n_words),
-        ),
-    )

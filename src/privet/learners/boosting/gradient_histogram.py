@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 
 from privet.compiling import compiled, inlined
 from privet.learners.boosting.gradients import SCORE_STATE
-from privet.tables.protocol import Block
+from privet.tables.protocol import Block, IntArray
 from privet.trees.kernels.blocks import Whole
-
-IntArray = NDArray[np.int64]
 
 CELL_STATE = "cell"
 GRADIENT_STATE = "gradient"
@@ -186,7 +184,7 @@ def _add_values(score: IntArray, node: NDArray[np.int32], values: IntArray, out:
 
 @dataclass(frozen=True, eq=False)
 class AddValues:
-    """Add to each record's scores what its node says, in fixed point.
+    """Add the values of each record's node to its scores, in fixed point.
 
     Parameters
     ----------

@@ -25,10 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled, inlined
-from privet.tables.protocol import Block
+from privet.tables.protocol import Block, IntArray
 from privet.trees.kernels.blocks import Whole
 
-IntArray = NDArray[np.int64]
 Gradients = NDArray[np.int32]
 Norm = Literal["l1", "l2"]
 
@@ -248,7 +247,7 @@ def _residuals(
 
 @dataclass(frozen=True)
 class Huber:
-    """The squared loss of a bounded number, its gradient cut off at a public part of the range.
+    """The squared loss of a bounded regression target, its gradient cut off at a public part of the range.
 
     Attributes
     ----------

@@ -9,29 +9,80 @@ accuracy.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.compiling import compiled
 from privet.learners.boosting.base_tables import BaseTables, in_fixed_point
-from privet.learners.boosting.class_counts import ClassCounts
 from privet.learners.boosting.gradient_growth import CellGrid
+from privet.learners.boosting.gradient_histogram import CELL_STATE
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
-from privet.tables.protocol import Table
+from privet.tables.protocol import Block, IntArray, Table
 
-IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-PENALTY = 0.7  # in units of the size that the noise of all groups together has
-SLOPE = 10.0  # over the root of the number of features, since they tell much the same,
-MOST_SLOPE = 3.5  # and at most this
-SMALLEST_SHARE = 0.02  # of a class, in units of what it would be if all were equally frequent
+NOISE_PENALTY = 0.7  # in units of the size that the noise of all groups together has
+SLOPE_OF_ONE_FEATURE = 10.0  # over the root of their number, since features are not independent,
+LARGEST_SLOPE = 3.5  # and at most this
+SMALLEST_CLASS_SHARE = 0.02  # of a class, in units of what it would be if all were equally frequent
+
+
+@compiled
+def _count(cells: NDArray[Any], offsets: IntArray, group: IntArray, label: IntArray, counts: IntArray) -> None:
+    for row in range(cells.shape[0]):
+        for feature in range(cells.shape[1]):
+            counts[group[offsets[feature] + np.int64(cells[row, feature])], label[row]] += 1
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCounts:
+    """Count the records of each class in each group of cells.
+
+    Parameters
+    ----------
+    offsets : int64 array
+        Where each feature's cells begin.
+    group : int64 array
+        The group of each cell, numbered through all features.
+    n_groups, n_classes : int
+        How many groups and classes there are.
+
+    Notes
+    -----
+    *Privacy.* A record adds one to one count of each feature.
+    """
+
+    offsets: IntArray
+    group: IntArray
+    n_groups: int
+    n_classes: int
+
+    def __call__(self, block: Block) -> IntArray:
+        """Return int64 counts of shape (n_groups, n_classes)."""
+        label = np.clip(block.target.astype(np.int64), 0, self.n_classes - 1)
+        counts = np.zeros((self.n_groups, self.n_classes), np.int64)
+        _count(block.state[CELL_STATE], self.offsets, self.group, label, counts)
+        return counts
+
+
+@dataclass(frozen=True)
+class HistogramPlan:
+    """The one release of a base of class histograms."""
+
+    base: HistogramBase
+    counts: Event
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The one release."""
+        return (self.counts,)
 
 
 @dataclass(frozen=True)
@@ -59,16 +110,16 @@ class HistogramBase:
     n_features: int | None = None
     groups: int = 4
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> dict[str, Event]:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> HistogramPlan:
         """Plan noise on the counts."""
         d = max(self._measured(encoding.n_features), 1)
-        return {"counts": terms.noise("base: class histograms", share, l1=d, l2_squared=d)}
+        return HistogramPlan(self, terms.noise("base: class histograms", share, l1=d, l2_squared=d))
 
     def run(
         self,
         table: Table,
         release: Release,
-        events: Mapping[str, Event],
+        plan: HistogramPlan,
         grid: CellGrid,
         start: BaseTables,
         rng: PublicRng,
@@ -79,8 +130,8 @@ class HistogramBase:
         measured = np.sort(rng.permutation(n_features)[: self._measured(n_features)])
         rows = np.isin(feature_of, measured)
         counts = table.aggregate(ClassCounts(offsets, group, feature_of.size, n_classes))
-        noisy = release.noisy(counts[rows], events["counts"]).astype(np.float64)
-        shares, effects, spread = self._effects(noisy, feature_of[rows], events["counts"].deviation)
+        noisy = release.noisy(counts[rows], plan.counts).astype(np.float64)
+        shares, effects, spread = self._effects(noisy, feature_of[rows], plan.counts.deviation)
         tables, noise = np.zeros((feature_of.size, start.start.size)), np.zeros(feature_of.size)
         tables[rows], noise[rows] = effects, spread
         return replace(
@@ -93,7 +144,7 @@ class HistogramBase:
 
     def noise_for_each_feature(self, encoding: Encoding, terms: Terms, share: Share | None) -> float:
         """Return the variance of the noise over the number of features, whose effects add up faster than it."""
-        return self.plan(encoding, terms, share)["counts"].deviation ** 2 / max(self._measured(encoding.n_features), 1)
+        return self.plan(encoding, terms, share).counts.deviation ** 2 / max(self._measured(encoding.n_features), 1)
 
     def _effects(self, counts: Floats, feature_of: IntArray, noise: float) -> tuple[Floats, Floats, Floats]:
         """Return the classes' shares, what each group adds to the scores, and the deviation that noise gives to that.
@@ -106,13 +157,13 @@ class HistogramBase:
         even = self.n_rows / np.bincount(feature_of)[feature_of]
         sizes = np.maximum(_towards(counts.sum(axis=1), even, n_classes * variance), 0.0)
         even_class = np.full(n_classes, self.n_rows / n_classes)
-        of_class = counts.sum(axis=0) / n_measured  # every feature tells it once more
+        of_class = counts.sum(axis=0) / n_measured  # every feature counts all records once
         of_class = _towards(of_class, even_class, len(counts) * variance / n_measured**2)
-        of_class = np.maximum(of_class, SMALLEST_SHARE * even_class)
+        of_class = np.maximum(of_class, SMALLEST_CLASS_SHARE * even_class)
         shares: Floats = of_class / of_class.sum()
-        penalty = max(PENALTY * noise * math.sqrt(len(counts)), 1.0)
+        penalty = max(NOISE_PENALTY * noise * math.sqrt(len(counts)), 1.0)
         divisor = sizes + penalty
-        slope = min(SLOPE / math.sqrt(n_measured), MOST_SLOPE)
+        slope = min(SLOPE_OF_ONE_FEATURE / math.sqrt(n_measured), LARGEST_SLOPE)
         effects = slope * _centred((counts - np.outer(sizes, shares)) / divisor[:, np.newaxis])
         spread = slope * noise * math.sqrt(1 - 1 / n_classes) / divisor
         return shares, effects, spread
@@ -140,7 +191,7 @@ def groups_of(grid: CellGrid, most: int) -> tuple[IntArray, IntArray]:
 
 
 def _towards(noisy: Floats, even: Floats, variance: float) -> Floats:
-    """Return the best linear guess where a number is thought to be off `even` by as much as it is large."""
+    """Return the best linear guess of counts that are expected to deviate from `even` by as much as `even` itself."""
     weight = even**2 / (even**2 + variance)
     guess: Floats = weight * noisy + (1 - weight) * even
     return guess

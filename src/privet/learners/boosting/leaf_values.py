@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from privet.learners.boosting.gradients import ONE, Loss
 from privet.privacy.events import Event
+from privet.tables.protocol import IntArray
 
-IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 LARGEST_VALUE = 2.0  # of a leaf
@@ -18,7 +18,7 @@ LARGEST_VALUE = 2.0  # of a leaf
 
 @dataclass(frozen=True, eq=False)
 class LeafValues:
-    """What the leaves of one tree say, made of released sums.
+    """The values of one tree's leaves, made of released sums.
 
     Attributes
     ----------
@@ -39,8 +39,8 @@ def leaf_values(sums: IntArray, event: Event, loss: Loss, learning_rate: float, 
     """Return noise-aware values: Newton steps, what each level of the tree adds to them shrunk by how noisy it is.
 
     The root's step is that of all records together. Each split moves its children away from it, by what one has more
-    than its share of their gradient. The higher a split, the more leaves tell of it, and since splits were chosen for
-    what they tell, the higher ones tell more: so each level is shrunk by itself.
+    than its share of their gradient. The higher a split, the more leaves inform it, and since splits were chosen for
+    their effect, the higher ones have more of it: so each level is shrunk by itself.
 
     With G and H the sums of gradients and curvatures of a node, ``D = (G1 H2 - G2 H1) / (H1 + H2)`` is what the first
     of two children has too much, and ``-D / H1`` and ``D / H2`` is what the split adds to their parent's step. For the
@@ -60,11 +60,11 @@ def leaf_values(sums: IntArray, event: Event, loss: Loss, learning_rate: float, 
         The part of a step that is taken.
     margin : float
         How much of what is seen counts as noise, in units of what noise would give on average: 1 for an unbiased guess.
-        Zero where there is no base: the first round must not say nothing, and it was no worse for the others.
+        Zero where there is no base: the first round must not be shrunk to nothing, and later ones do no worse by it.
     """
     noise_deviation = event.deviation / ONE
     gradient = sums[:, : loss.n_scores] / ONE
-    # A curvature below its own noise says that it is small, not how small.
+    # A curvature below its own noise is known to be small, not how small.
     curvature = np.maximum(sums[:, loss.n_scores :] / ONE, max(noise_deviation, 1e-6)) / loss.curvature
     variance = noise_deviation**2
     weights = _weights(gradient, curvature, variance, margin)

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from privet.compiling import compiled
 from privet.learners.boosting.gradient_histogram import CELL_STATE, GRADIENT_STATE
 from privet.learners.boosting.gradients import ONE, Norm
-from privet.tables.protocol import Block
+from privet.tables.protocol import Block, IntArray
 
-IntArray = NDArray[np.int64]
 Targets = Literal["two", "many", "range"]
 
 WEIGHT = 64  # what stands for one
@@ -159,7 +158,7 @@ class PairMoments:
 
 
 def largest_target(target: Targets) -> int:
-    """Return the largest number that stands for a record's target; gradients are at most one, in their steps."""
+    """Return the largest value that a record's target can have; gradients are at most one, in their steps."""
     return ONE if target == "range" else WEIGHT
 
 
@@ -173,7 +172,7 @@ class TargetMoments:
         The columns.
     target : {"two", "many", "range"}
         *two*: plus WEIGHT for the second class, minus for the first. *many*: WEIGHT for the own class, in its column.
-        *range*: how far the number is above the score, as the loss's gradient has it.
+        *range*: how far a regression target is above the score, as the loss's gradient has it.
     n_targets : int
         Number of classes for *many*, else one.
 

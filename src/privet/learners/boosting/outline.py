@@ -15,23 +15,26 @@ from privet.learners.boosting.regression_base import AdditiveBase
 from privet.privacy.terms import Share, Terms
 from privet.schema.encoding import Encoding
 
-LEVELS, LARGE_LEVELS = 4, 6  # 16 cells of a numeric feature by private quantiles, or 64
+# Parts of the budget, and how finely numeric features are described.
+QUANTILE_LEVELS, LARGE_QUANTILE_LEVELS = 4, 6  # 16 cells of a numeric feature by private quantiles, or 64
 NOTHING, ALL = Fraction(0), Fraction(1)
-MANY_FEATURES = 16  # two classes with a hint, and numbers with pure epsilon: with more, no regression
+BINS_PART, BASE_PART, LARGE_SIGNAL_BASE_PART = Fraction(1, 10), Fraction(3, 10), Fraction(3, 20)
+START_PART = Fraction(1, 20)  # where there are too many columns for a regression
 SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
+MANY_FEATURES = 16  # with more, no regression for two classes with a hint, nor for regression targets with pure epsilon
 
-# Pure epsilon, n epsilon
-REGRESSION_PURE = 200  # two classes, not many features: a regression pays off above
-TREES_PURE = 2_000  # two classes: trees of depth two pay off above, stumps below; many classes: rounds at all
-LARGE_PURE, LARGE_PURE_MANY_CLASSES = 20_000, 10_000  # more and deeper trees pay off above
-EACH_FEATURE_PURE, FEWEST_FEATURES = 25, 3  # many classes: where there is less for each, fewer are measured
+# Pure epsilon: from which n epsilon on something pays off.
+PURE_SIGNAL_FOR_REGRESSION = 200  # two classes and not many features: a regression as base
+PURE_SIGNAL_FOR_TREES = 2_000  # two classes: trees of depth two in place of stumps; many classes: any rounds
+LARGE_PURE_SIGNAL, LARGE_PURE_SIGNAL_MANY_CLASSES = 20_000, 10_000  # more and deeper trees
+PURE_SIGNAL_FOR_EACH_FEATURE, FEWEST_FEATURES = 25, 3  # many classes: where there is less for each, fewer are measured
 
-# zCDP, n^2 rho
-FEW_QUESTIONS, FEW_QUESTIONS_MANY_FEATURES = 150, 600  # two classes: below, so few stumps that pure epsilon is better
-TWO_CLASSES, MANY_CLASSES = 16_000, 30_000  # trees instead of stumps, or instead of class histograms, pay off above
-TINY_SIGNAL, LARGE_SIGNAL = 500, 1_000_000  # a number: rounds pay off above; finer cells (of classes) and deeper trees
-BINS, BASE, LARGE_BASE = Fraction(1, 10), Fraction(3, 10), Fraction(3, 20)
-START = Fraction(1, 20)  # where there are too many columns for a regression
+# zCDP: from which n^2 rho on something pays off.
+SIGNAL_FOR_ZCDP, SIGNAL_FOR_ZCDP_MANY_FEATURES = 150, 600  # two classes: below, so few stumps that pure epsilon wins
+SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
+SIGNAL_FOR_TREES_MANY_CLASSES = 30_000  # trees in place of class histograms
+SIGNAL_FOR_ROUNDS_OF_REGRESSION = 500  # a regression target: any rounds
+LARGE_SIGNAL = 1_000_000  # deeper trees, and for classes finer cells
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: 
     if share is not None and share.epsilon is not None:
         return _pure(encoding, None if n_rows is None else n_rows * float(share.epsilon) / steps, n_rows)
     if share is None or n_rows is None:
-        return _binned(_regression(encoding, "l2"), BASE, 60, 3)
+        return _binned(_regression(encoding, "l2"), BASE_PART, 60, 3)
     return _concentrated(encoding, _n_squared_rho(share, n_rows, steps), n_rows)
 
 
@@ -83,7 +86,7 @@ def is_better_pure(encoding: Encoding, terms: Terms, asked: Share, pure: Share, 
     if n_rows is None or not encoding.n_classes:
         return False
     if encoding.n_classes == 2:
-        few = FEW_QUESTIONS_MANY_FEATURES if encoding.n_features > MANY_FEATURES else FEW_QUESTIONS
+        few = SIGNAL_FOR_ZCDP_MANY_FEATURES if encoding.n_features > MANY_FEATURES else SIGNAL_FOR_ZCDP
         return _n_squared_rho(asked, n_rows, terms.steps) < few
     of_asked, of_pure = (outline(encoding, share, n_rows, terms.steps) for share in (asked, pure))
     if of_asked.n_trees or of_pure.n_trees:
@@ -108,8 +111,10 @@ def _base_alone(base: AdditiveBase | HistogramBase) -> Outline:
     return Outline(NOTHING, ALL, 0, base)
 
 
-def _binned(base: AdditiveBase | None, base_part: Fraction, n_trees: int, depth: int, levels: int = LEVELS) -> Outline:
-    return Outline(BINS, START if base is None else base_part, levels, base, n_trees, depth)
+def _binned(
+    base: AdditiveBase | None, base_part: Fraction, n_trees: int, depth: int, levels: int = QUANTILE_LEVELS
+) -> Outline:
+    return Outline(BINS_PART, START_PART if base is None else base_part, levels, base, n_trees, depth)
 
 
 def _regression(encoding: Encoding, norm: Norm) -> AdditiveBase | None:
@@ -120,20 +125,21 @@ def _regression(encoding: Encoding, norm: Norm) -> AdditiveBase | None:
 
 def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outline:
     regression = None if encoding.n_features > MANY_FEATURES else _regression(encoding, "l1")
-    if not encoding.n_classes:  # a number
+    if not encoding.n_classes:  # a regression target
         return _binned(regression, Fraction(1, 5), 16, 2)
     if signal is None or n_rows is None:
         return Outline(NOTHING, Fraction(1, 50), 0, None, 16, 2, SPLIT_PART)
     if encoding.n_classes == 2:
-        rounds = _rounds_alone(3, 60) if signal >= LARGE_PURE else _rounds_alone(2 if signal >= TREES_PURE else 1)
-        if signal < REGRESSION_PURE or regression is None:
+        small = _rounds_alone(2 if signal >= PURE_SIGNAL_FOR_TREES else 1)
+        rounds = _rounds_alone(3, 60) if signal >= LARGE_PURE_SIGNAL else small
+        if signal < PURE_SIGNAL_FOR_REGRESSION or regression is None:
             return rounds
-        return replace(rounds, base=regression, base_part=Fraction(2 if signal >= TREES_PURE else 3, 10))
-    affordable = max(int(signal / EACH_FEATURE_PURE), FEWEST_FEATURES)
+        return replace(rounds, base=regression, base_part=Fraction(2 if signal >= PURE_SIGNAL_FOR_TREES else 3, 10))
+    affordable = max(int(signal / PURE_SIGNAL_FOR_EACH_FEATURE), FEWEST_FEATURES)
     base = HistogramBase(n_rows, affordable if affordable < encoding.n_features else None)
-    if signal < TREES_PURE:
+    if signal < PURE_SIGNAL_FOR_TREES:
         return _base_alone(base)
-    if signal >= LARGE_PURE_MANY_CLASSES:
+    if signal >= LARGE_PURE_SIGNAL_MANY_CLASSES:
         return Outline(NOTHING, Fraction(1, 5), 0, base, 60, 3, SPLIT_PART)
     return Outline(NOTHING, Fraction(1, 2), 0, base, 16, 2, SPLIT_PART)
 
@@ -141,15 +147,15 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
 def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
     large = signal > LARGE_SIGNAL
     if encoding.n_classes == 2 and encoding.n_features > MANY_FEATURES:
-        return _rounds_alone(1) if signal < TWO_CLASSES else _rounds_alone(5 if large else 2, 30)
-    if encoding.n_classes > 2 and signal < MANY_CLASSES:
+        return _rounds_alone(1) if signal < SIGNAL_FOR_TREES_TWO_CLASSES else _rounds_alone(5 if large else 2, 30)
+    if encoding.n_classes > 2 and signal < SIGNAL_FOR_TREES_MANY_CLASSES:
         return _base_alone(HistogramBase(n_rows))
     regression = _regression(encoding, "l2")
-    if encoding.n_classes == 2 and signal < TWO_CLASSES:
+    if encoding.n_classes == 2 and signal < SIGNAL_FOR_TREES_TWO_CLASSES:
         stumps = _rounds_alone(1)
         return stumps if regression is None else replace(stumps, base=regression, base_part=Fraction(1, 2))
-    if signal < TINY_SIGNAL and regression is not None:
+    if signal < SIGNAL_FOR_ROUNDS_OF_REGRESSION and regression is not None:
         return _base_alone(regression)
     if large and encoding.n_classes:
-        return _binned(regression, LARGE_BASE, 30, 5, LARGE_LEVELS)
-    return _binned(regression, BASE, 60, 3 if large else 2)
+        return _binned(regression, LARGE_SIGNAL_BASE_PART, 30, 5, LARGE_QUANTILE_LEVELS)
+    return _binned(regression, BASE_PART, 60, 3 if large else 2)

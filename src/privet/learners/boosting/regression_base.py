@@ -8,7 +8,6 @@ hardly depends on how finely features are described, but noise adds up over colu
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -16,7 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError
-from privet.learners.boosting.base_tables import SLOPE, BaseTables, in_fixed_point, kind_of_target
+from privet.learners.boosting.base_tables import (
+    LOG_ODDS_SLOPE,
+    BaseTables,
+    in_fixed_point,
+    kind_of_target,
+    with_gradients,
+)
 from privet.learners.boosting.gradient_growth import CellGrid
 from privet.learners.boosting.gradients import Huber, Loss, Norm
 from privet.learners.boosting.moments import CONSTANT, WEIGHT, Design, PairMoments, TargetMoments, largest_target
@@ -55,6 +60,20 @@ _SIZES: dict[Norm, _Sizes] = {"l1": _Sizes(1, WEIGHT // 2, 2 * WEIGHT // 5), "l2
 
 
 @dataclass(frozen=True)
+class RegressionPlan:
+    """The two releases of a base that is a regression."""
+
+    base: AdditiveBase
+    pairs: Event
+    sums: Event
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Products of columns, then those with the target."""
+        return self.pairs, self.sums
+
+
+@dataclass(frozen=True)
 class AdditiveBase:
     """Plans and runs the two releases of the base.
 
@@ -71,7 +90,7 @@ class AdditiveBase:
     - the sum of sizes is ``((sum of |v|)^2 + sum of v^2) / 2``, at most ``(c^2 + m c) / 2``,
     - the sum of squares is ``((sum of v^2)^2 + sum of v^4) / 2``, at most ``(c^2 + m^2 c) / 2``.
 
-    Of a category, its product with the constant w says how often it occurs, so its square is not released. For d
+    Of a category, its product with the constant w is how often it occurs, so its square is not released. For d
     categories of value m and no numeric feature that leaves ``(c^2 + w^2 - d m^2) / 2`` and
     ``(c^2 + w^4 - d m^4) / 2``. The sums with the target change by v times the target: by at most c times the largest
     target, or, for squares, c times its square. Everything is in whole numbers, then solving is post-processing.
@@ -79,7 +98,7 @@ class AdditiveBase:
 
     norm: Norm = "l2"
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> dict[str, Event]:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> RegressionPlan:
         """Plan noise on the products of columns, and on those with the target: half of the budget each."""
         if share is not None and (share.epsilon is not None) != (self.norm == "l1"):
             raise ParameterError(f"a base whose records have {self.norm} sizes is paid for in the other measure")
@@ -92,39 +111,42 @@ class AdditiveBase:
             more = CONSTANT ** (2 * power) - encoding.n_features * _SIZES[self.norm].category ** (2 * power)
         of_pairs, of_sums = Fraction(cap**2 + more, 2), cap * largest**power
         signed = ordered or target != "many"
-        return {
-            "pairs": terms.noise("base: products of columns", part, l1=of_pairs, l2_squared=of_pairs, signed=ordered),
-            "sums": terms.noise("base: products with the target", part, l1=of_sums, l2_squared=of_sums, signed=signed),
-        }
+        return RegressionPlan(
+            self,
+            terms.noise("base: products of columns", part, l1=of_pairs, l2_squared=of_pairs, signed=ordered),
+            terms.noise("base: products with the target", part, l1=of_sums, l2_squared=of_sums, signed=signed),
+        )
 
     def run(
-        self, table: Table, release: Release, events: Mapping[str, Event], grid: CellGrid, start: BaseTables, loss: Loss
+        self, table: Table, release: Release, plan: RegressionPlan, grid: CellGrid, start: BaseTables, loss: Loss
     ) -> BaseTables:
-        """Release both, and solve; for a number, for what is added to `start`, where gradients were taken."""
+        """Release both, and solve; for a regression target, for what is added to `start`, where gradients are taken."""
         encoding, target = table.encoding, kind_of_target(table.encoding)
+        if isinstance(loss, Huber):  # classes enter the regression as they are
+            table = with_gradients(table, start, grid, loss)
         design, known = self.design(encoding, grid)
         n, (rows, columns) = design.n_columns + 1, np.nonzero(np.triu(~known))
         gram = np.zeros((n, n))
         products = table.aggregate(PairMoments(design))[rows, columns]
-        gram[rows, columns] = gram[columns, rows] = release.noisy(products, events["pairs"]) / WEIGHT**2
+        gram[rows, columns] = gram[columns, rows] = release.noisy(products, plan.pairs) / WEIGHT**2
         alone = np.flatnonzero(np.diag(known))
         gram[alone, alone] = gram[alone, -1] * _SIZES[self.norm].category / CONSTANT
         n_targets, unit = encoding.n_classes if target == "many" else 1, WEIGHT * largest_target(target)
-        sums = release.noisy(table.aggregate(TargetMoments(design, target, n_targets)), events["sums"]) / unit
+        sums = release.noisy(table.aggregate(TargetMoments(design, target, n_targets)), plan.sums) / unit
         # The penalty is as large as the eigenvalues that the noise alone would have.
-        inverse = _inverse(gram, max(events["pairs"].deviation / WEIGHT**2 * math.sqrt(n), 1.0))
+        inverse = _inverse(gram, max(plan.pairs.deviation / WEIGHT**2 * math.sqrt(n), 1.0))
         of_cells = _matrix(design) @ inverse
         common, tables = inverse[-1] @ sums * CONSTANT / WEIGHT, of_cells @ sums
-        noise = np.sqrt((of_cells**2).sum(axis=1)) * events["sums"].deviation / unit
+        noise = np.sqrt((of_cells**2).sum(axis=1)) * plan.sums.deviation / unit
         if target == "many":
             common = common - common.mean()
-        scale = 1 / loss.zoom if isinstance(loss, Huber) else SLOPE
+        scale = 1 / loss.zoom if isinstance(loss, Huber) else LOG_ODDS_SLOPE
         return replace(
             start,
             start=in_fixed_point(scale * common) + (start.start if target == "range" else 0),
             tables=in_fixed_point(scale * tables),
             noise=scale * noise,
-            # shortened records count for less, so this is too low; with a number's mean they were counted
+            # shortened records count for less, so this is too low; the start of a regression target has counted them
             n_records=start.n_records
             if target == "range"
             else max(float(gram[-1, -1]) / (CONSTANT / WEIGHT) ** 2, 1.0),

@@ -6,18 +6,17 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.learners.boosting.gradients import ONE, Huber, Loss
-from privet.privacy.events import Cost, Event
+from privet.learners.boosting.gradients import ONE, Loss
+from privet.privacy.events import Cost, Event, Filter
 from privet.privacy.terms import Share, Terms
 
-IntArray = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-USUAL_MEAN = 0.25  # how far a number's mean is from the middle of its range, in units of the range
 SEES = "the records of each node; nodes of one level are disjoint"
 
 
@@ -79,6 +78,11 @@ class Rounds:
             return Cost.pure(self.share.epsilon)
         return Cost(None, self.share.rho)
 
+    @cached_property
+    def filter(self) -> Filter:
+        """The composition of all rounds: whatever each of them gets, together they stay below the cap."""
+        return Filter("annealed rounds", self.cap)
+
     def __str__(self) -> str:
         if self.share is None:
             return f"{self.n_trees} trees of depth {self.depth}"
@@ -139,42 +143,3 @@ class Annealing:
             sees=SEES,
         )
         return Round(splits, leaves)
-
-
-def count_of(sums: IntArray, loss: Loss) -> float:
-    """Return about how many records there are, from the sums at the scores that `start_scores` gives for None."""
-    k = loss.n_scores
-    even = 0.5 if k == 1 else 1 / k
-    curvature = float(sums[0, k:].mean()) / ONE
-    if isinstance(loss, Huber):
-        return max(2 * curvature, 1.0)  # every record has one half
-    each = loss.curvature * max(even * (1 - even) * loss.at_even_scores, 1e-9)
-    return max(curvature / each, 1.0)
-
-
-def start_scores(sums: IntArray | None, loss: Loss, noise: float = 0.0) -> Floats:
-    """Return the scores that all records start with, from the sums of gradients and curvatures at equal scores.
-
-    The mean of a number is drawn towards the middle of its range, by how noisy it is.
-
-    Parameters
-    ----------
-    sums : int64 array of shape (1, 2 n_scores), or None
-        As released, for the scores that this function returns for None.
-    loss : Loss
-        Whose gradients were added up.
-    noise : float
-        The standard deviation of the noise in the sums.
-    """
-    k = loss.n_scores
-    even = 0.5 if k == 1 else 1 / k
-    if sums is None:
-        return np.full(k, 0.5 if isinstance(loss, Huber) else 0.0)
-    count = count_of(sums, loss)
-    means = sums[0, :k] / ONE / count
-    if isinstance(loss, Huber):
-        weight = USUAL_MEAN**2 / (USUAL_MEAN**2 + (noise / ONE / count / loss.zoom) ** 2)
-        return np.clip(0.5 - weight * means / loss.zoom, 0.0, 1.0)
-    chances = np.clip(even - means / loss.at_even_scores, 0.02, 0.98)
-    odds: Floats = np.log(chances / (1 - chances)) if k == 1 else np.log(chances) - np.log(chances).mean()
-    return odds

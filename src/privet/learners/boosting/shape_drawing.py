@@ -121,7 +121,7 @@ def export_text(model: Additive) -> str:
 def export_tree(model: Additive, tree: int) -> str:
     """Return one of the trees as indented lines, with what each leaf adds to the scores."""
     if model.trees is None:
-        raise ParameterError("this model has no trees, only tables; call export_text() without a number")
+        raise ParameterError("this model has no trees, only tables; call export_text() without an index")
     contributions = model.values.astype(np.float64) * 2.0**-SCORE_BITS
     leaves = [Sketch(label=_numbers(value, sign=True)) for value in contributions]
     return text_of(sketch_of(model.encoding, model.trees, leaves, tree))

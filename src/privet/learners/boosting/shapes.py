@@ -1,9 +1,9 @@
-"""What each feature adds to the scores of an additive model: its own table, and what the trees say of it alone.
+"""What each feature adds to the scores of an additive model: its own table, and its part of the trees.
 
 A tree of a few levels mixes features. It is taken apart as an average: what a value of one feature adds, with all other
 features drawn anew, each of its steps being equally likely. A step is an interval between two cuts that the model uses,
 or a category; since cuts are private quantiles, steps are closer to the data than equal widths would be. No record is
-looked at. What no feature says alone is not in the shapes; `Shapes.beyond` says how much that is.
+looked at. What only combinations of features add is not in the shapes; `Shapes.beyond` measures it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from privet.learners.boosting.gradients import SCORE_BITS
 from privet.randomness.public import public_rng
 from privet.schema.encoding import ClassTarget, Column
+from privet.tables.protocol import IntArray
 
 if TYPE_CHECKING:
     from privet.learners.boosting.additive import Additive
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-ROWS, SEED = 4_096, 0  # made-up records, the same each time, for how much is beyond the shapes
+MADE_UP_RECORDS, SEED = 4_096, 0  # the same each time, to estimate how much is beyond the shapes
 _UNIT = 2.0**-SCORE_BITS
 
 
@@ -80,7 +81,7 @@ class Shapes:
         The part of all importances that comes from the trees; the rest comes from the tables.
     beyond : float
         The part of the scores' variance over made-up records that is in no shape: what only combinations of features
-        say, and what holding the tables' sum within bounds takes away.
+        add, and what holding the tables' sum within bounds takes away.
     """
 
     shapes: tuple[Shape, ...]
@@ -137,7 +138,7 @@ def _scale(model: Additive) -> tuple[float, str, tuple[str, ...]]:
     return 1.0, "log-odds, up to a constant", tuple(str(name) for name in target.classes)
 
 
-def _ends(model: Additive, feature: int) -> NDArray[np.int64]:
+def _ends(model: Additive, feature: int) -> IntArray:
     """Return the last code of each step: where the table changes or a tree cuts, and every code without an order."""
     column, last = model.encoding.columns[feature], model.encoding.columns[feature].n_values - 1
     if not column.ordered:
@@ -150,7 +151,7 @@ def _ends(model: Additive, feature: int) -> NDArray[np.int64]:
     return np.unique(np.concatenate(ends))
 
 
-def _of_tables(model: Additive, steps: list[NDArray[np.int64]]) -> tuple[list[Floats], list[Floats]]:
+def _of_tables(model: Additive, steps: list[IntArray]) -> tuple[list[Floats], list[Floats]]:
     """Return what the tables add to each step, around a mean of zero, and the variance of its noise."""
     values, variances = [], []
     for begin, ends in zip(model.offsets[:-1], steps, strict=True):
@@ -160,7 +161,7 @@ def _of_tables(model: Additive, steps: list[NDArray[np.int64]]) -> tuple[list[Fl
     return values, variances
 
 
-def _boxes(model: Additive, steps: list[NDArray[np.int64]]) -> Iterator[tuple[int, Mapping[int, Bools]]]:
+def _boxes(model: Additive, steps: list[IntArray]) -> Iterator[tuple[int, Mapping[int, Bools]]]:
     """Yield every leaf with the steps of the features on its path that lead to it."""
     if model.trees is None:
         return
@@ -187,20 +188,20 @@ def _boxes(model: Additive, steps: list[NDArray[np.int64]]) -> Iterator[tuple[in
         yield from below(tree, 0, {})
 
 
-def _beyond(model: Additive, steps: list[NDArray[np.int64]], values: list[Floats]) -> tuple[Floats, float]:
+def _beyond(model: Additive, steps: list[IntArray], values: list[Floats]) -> tuple[Floats, float]:
     """Return the mean score of made-up records, and the part of the variance that the shapes do not have."""
     rng = public_rng(SEED)
-    drawn = [rng.integers(ends.size, size=ROWS) for ends in steps]
+    drawn = [rng.integers(ends.size, size=MADE_UP_RECORDS) for ends in steps]
     codes = np.array([ends[places] for ends, places in zip(steps, drawn, strict=True)]).astype(model.encoding.dtype)
     scores = model.scores(codes)
-    said = sum((value[places] for value, places in zip(values, drawn, strict=True)), np.zeros_like(scores))
-    left = scores - said
+    shaped = sum((value[places] for value, places in zip(values, drawn, strict=True)), np.zeros_like(scores))
+    left = scores - shaped
     start: Floats = left.mean(axis=0)
     rest, in_shapes = float(left.var(axis=0).sum()), float(sum((value**2).mean(axis=0).sum() for value in values))
     return start, rest / (rest + in_shapes) if rest + in_shapes > 1e-12 else 0.0
 
 
-def _labels(column: Column, ends: NDArray[np.int64]) -> Iterator[str]:
+def _labels(column: Column, ends: IntArray) -> Iterator[str]:
     """Yield the steps of a feature in words."""
     before = None
     for end in ends.tolist():
