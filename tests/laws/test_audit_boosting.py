@@ -18,7 +18,7 @@ from privet.audit.enumeration import Enumerating, Subject
 from privet.audit.exact import exact_audit
 from privet.estimators.learning import Hints
 from privet.learners.boosting.base_tables import with_gradients, without_base
-from privet.learners.boosting.gradient_growth import CellGrid
+from privet.learners.boosting.bins import CellGrid
 from privet.learners.boosting.gradient_histogram import CELL_STATE, NODE_STATE, AllAtRoot, GradientSums
 from privet.learners.boosting.histogram_base import HistogramBase
 from privet.learners.boosting.learner import Boosting, loss_of

@@ -9,7 +9,7 @@ import pytest
 import privet
 from privet import BoostingClassifier, BoostingRegressor, Categorical, Numeric, Schema
 from privet.errors import BudgetError, ParameterError, PrivacyLeakWarning, SchemaError
-from privet.learners.boosting.gradient_growth import CellGrid
+from privet.learners.boosting.bins import CellGrid
 from privet.learners.boosting.gradients import ONE, Huber, Logistic, Softmax
 from privet.learners.boosting.leaf_values import leaf_values
 from privet.learners.boosting.learner import FINE_BINS

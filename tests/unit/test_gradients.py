@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from privet import Categorical, Numeric, Schema
-from privet.learners.boosting.gradient_growth import CellGrid, score_walks
+from privet.learners.boosting.bins import CellGrid
+from privet.learners.boosting.gradient_growth import score_walks
 from privet.learners.boosting.gradient_histogram import (
     CELL_STATE,
     GRADIENT_STATE,

@@ -10,7 +10,7 @@ import pytest
 from privet import Categorical, Numeric, Schema
 from privet.errors import ParameterError
 from privet.learners.boosting.base_tables import without_base
-from privet.learners.boosting.gradient_growth import CellGrid
+from privet.learners.boosting.bins import CellGrid
 from privet.learners.boosting.gradient_histogram import CELL_STATE
 from privet.learners.boosting.gradients import ONE, SCORE_STATE, Huber, Logistic
 from privet.learners.boosting.moments import CONSTANT, WEIGHT, PairMoments, TargetMoments

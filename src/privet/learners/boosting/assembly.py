@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from privet.learners.boosting.additive import Additive
 from privet.learners.boosting.base_tables import BaseTables
-from privet.learners.boosting.gradient_growth import CellGrid
+from privet.learners.boosting.bins import CellGrid
 from privet.schema.encoding import Encoding
 from privet.tables.protocol import IntArray
 from privet.trees.builder import Split, Subset, Threshold

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.learners.boosting.gradient_growth import CellGrid
+from privet.learners.boosting.bins import CellGrid
 from privet.learners.boosting.gradient_histogram import GRADIENT_STATE, BaseScores
 from privet.learners.boosting.gradients import LARGEST_SCORE, SCORE_BITS, SCORE_STATE, Loss
 from privet.learners.boosting.moments import Targets

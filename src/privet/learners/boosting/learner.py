@@ -14,12 +14,13 @@ from privet.estimators.learning import Hints
 from privet.learners.boosting.additive import Additive
 from privet.learners.boosting.assembly import GrownTree, assemble
 from privet.learners.boosting.base_tables import BaseTables, in_fixed_point
-from privet.learners.boosting.gradient_growth import CellGrid, GradientGrowth
+from privet.learners.boosting.bins import CellGrid
+from privet.learners.boosting.gradient_growth import GradientGrowth
 from privet.learners.boosting.gradient_histogram import CELL_STATE, GRADIENT_STATE, AddValues
 from privet.learners.boosting.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
 from privet.learners.boosting.histogram_base import HistogramPlan
 from privet.learners.boosting.leaf_values import leaf_values
-from privet.learners.boosting.outline import Outline, outline
+from privet.learners.boosting.outline import outline
 from privet.learners.boosting.regression_base import RegressionPlan
 from privet.learners.boosting.rounds import Annealing, Rounds
 from privet.learners.boosting.start import common_start, plan_start
@@ -129,20 +130,8 @@ class Boosting:
         grows = domains.splittable.size > 0 and first.n_trees > 0
         base_part = first.base_part if grows else left
         start_part = base_part if first.base is None else base_part * MEAN_PART * isinstance(loss, Huber)
-        return BoostingPlan(
-            terms,
-            loss,
-            self.learning_rate or recipe.learning_rate,
-            first.levels,
-            quantiles,
-            plan_start(loss, terms, _times(share, start_part)) if start_part else None,
-            first.base.plan(encoding, terms, _times(share, base_part - start_part)) if first.base else None,
-            self._rounds(first, recipe, _times(share, left - base_part), hints, base_part) if grows else None,
-        )
-
-    def _rounds(self, first: Outline, recipe: Recipe, share: Share | None, hints: Hints, base_part: Fraction) -> Rounds:
-        return Rounds(
-            share,
+        rounds = Rounds(
+            _times(share, left - base_part),
             self.n_trees or first.n_trees,
             self.max_depth or first.depth,
             recipe.patience,
@@ -150,6 +139,17 @@ class Boosting:
             hints.n_rows,
             recipe.records_per_deviation,
             margin=float(base_part > 0),
+        )
+        for_start, for_base = (_times(share, part) for part in (start_part, base_part - start_part))
+        return BoostingPlan(
+            terms=terms,
+            loss=loss,
+            learning_rate=self.learning_rate or recipe.learning_rate,
+            levels=first.levels,
+            quantiles=quantiles,
+            start=plan_start(loss, terms, for_start) if start_part else None,
+            base=None if first.base is None else first.base.plan(encoding, terms, for_base),
+            rounds=rounds if grows else None,
         )
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: BoostingPlan) -> Additive:

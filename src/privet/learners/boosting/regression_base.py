@@ -22,7 +22,7 @@ from privet.learners.boosting.base_tables import (
     kind_of_target,
     with_gradients,
 )
-from privet.learners.boosting.gradient_growth import CellGrid
+from privet.learners.boosting.bins import CellGrid
 from privet.learners.boosting.gradients import Huber, Loss, Norm
 from privet.learners.boosting.moments import CONSTANT, WEIGHT, Design, PairMoments, TargetMoments, largest_target
 from privet.mechanisms.release import Release

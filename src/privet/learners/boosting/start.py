@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.learners.boosting.base_tables import BaseTables, with_gradients, without_base
-from privet.learners.boosting.gradient_growth import CellGrid
+from privet.learners.boosting.bins import CellGrid
 from privet.learners.boosting.gradient_histogram import NODE_STATE, AllAtRoot, GradientSums
 from privet.learners.boosting.gradients import ONE, Huber, Loss
 from privet.mechanisms.release import Release
