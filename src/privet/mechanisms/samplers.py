@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError
 from privet.mechanisms.big_integer import BigSampler
 from privet.mechanisms.exact_integer import LIMIT, fill_gaussian, fill_laplace, fill_selections, powers_of_e
-from privet.mechanisms.joint_exponential import draw_cuts
+from privet.mechanisms.joint_sampling import draw_cuts
 
 __all__ = [
     "Source",
@@ -157,7 +157,7 @@ def exponential_mechanism(scores: Integers, rate: Fraction, source: Source) -> I
 
 
 def joint_cuts(below: Integers, n_cuts: int, rate: Fraction, source: Source) -> Integers:
-    """Draw sorted cuts by the exponential mechanism over all tuples of them; see `joint_exponential.py`.
+    """Draw sorted cuts by the exponential mechanism over all tuples of them; see `joint_sampling.py`.
 
     Parameters
     ----------
