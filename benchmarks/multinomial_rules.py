@@ -12,12 +12,13 @@ import argparse
 import csv
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import KFold
 
 from privet.estimators.learning import Hints, Learner
-from privet.learners.multinomial_forest.forest import MultinomialForest
+from privet.learners.multinomial_forest.private import MultinomialForest
 from privet.learners.privatree.tree import PrivaTree
 from privet.mechanisms.release import open_release, secret_key
 from privet.privacy.ledger import Ledger
@@ -36,7 +37,7 @@ NAMES = (
     "magic",
 )
 EPSILONS = (0.1, 0.5, 1.0)
-LEARNERS: dict[str, Learner] = {
+LEARNERS: dict[str, Learner[Any]] = {
     "defaults": MultinomialForest(),
     "4 trees": MultinomialForest(4),
     "4 trees on disjoint records": MultinomialForest(4, composition="disjoint"),
@@ -56,7 +57,7 @@ LEARNERS: dict[str, Learner] = {
 }
 
 
-def accuracy(learner: Learner, data: DataSet, epsilon: float, folds: int) -> float:
+def accuracy(learner: Learner[Any], data: DataSet, epsilon: float, folds: int) -> float:
     """Return the mean accuracy over the first of ten folds."""
     encoding, terms, allowance = data.schema.encoding(learner.bins), Terms.of(data.schema), Allowance.of(epsilon)
     scores = []

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from privet.learners.boosting import BoostingClassifier, BoostingRegressor
     from privet.learners.disjoint_forest import DisjointForestClassifier
     from privet.learners.matrix_forest import MatrixForestClassifier
-    from privet.learners.multinomial_forest import MultinomialForestClassifier
+    from privet.learners.multinomial_forest import ConsistentForestClassifier, MultinomialForestClassifier
     from privet.learners.privatree import PrivaTreeClassifier
     from privet.learners.random_decision_forest import RandomDecisionForestClassifier
     from privet.privacy.budgets import budget
@@ -26,6 +26,7 @@ __all__ = [
     "BoostingClassifier",
     "BoostingRegressor",
     "Categorical",
+    "ConsistentForestClassifier",
     "DisjointForestClassifier",
     "MatrixForestClassifier",
     "MultinomialForestClassifier",
@@ -44,6 +45,7 @@ HOMES = {
     "BoostingClassifier": "privet.learners.boosting",
     "BoostingRegressor": "privet.learners.boosting",
     "Categorical": "privet.schema",
+    "ConsistentForestClassifier": "privet.learners.multinomial_forest",
     "DisjointForestClassifier": "privet.learners.disjoint_forest",
     "MatrixForestClassifier": "privet.learners.matrix_forest",
     "MultinomialForestClassifier": "privet.learners.multinomial_forest",

@@ -10,7 +10,7 @@ import pytest
 from privet import Categorical, Schema
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
-from privet.learners.multinomial_forest.forest import MultinomialForest
+from privet.learners.multinomial_forest.private import MultinomialForest
 from privet.privacy.terms import Allowance
 
 pytestmark = pytest.mark.law

@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privet import Categorical, MultinomialForestClassifier, Numeric, Schema
+from privet import Categorical, ConsistentForestClassifier, MultinomialForestClassifier, Numeric, Schema
 from privet.errors import NonPrivateWarning, ParameterError
 from privet.estimators.learning import Hints
-from privet.learners.multinomial_forest.forest import MultinomialForest, multinomial_labels
+from privet.learners.multinomial_forest.consistent import multinomial_labels
 from privet.learners.multinomial_forest.honest_plan import coin_weights, honest_budget, honest_depth
+from privet.learners.multinomial_forest.private import MultinomialForest
 from privet.learners.multinomial_forest.two_stages import NO_CANDIDATE, TwoStages
 from privet.privacy.events import Mixture
 from privet.privacy.laws import mixture_epsilon
@@ -36,7 +37,7 @@ def chequers(n, seed=0):
 
 def without_privacy(**parameters):
     X, y = chequers(1500)
-    estimator = MultinomialForestClassifier(epsilon=None, schema=SCHEMA, random_state=0, n_trees=30, **parameters)
+    estimator = ConsistentForestClassifier(schema=SCHEMA, random_state=0, n_trees=30, **parameters)
     with pytest.warns(NonPrivateWarning):
         return estimator.fit(X, y)
 
@@ -72,6 +73,7 @@ def test_depth_grows_with_what_can_be_paid_for_and_not_with_anything_private():
     assert honest_depth(share, 1000) == honest_depth(share, None)
     assert honest_depth(share, 4000, steps=4) == honest_depth(share, 1000)
     assert honest_depth(Share(rho=Fraction(1, 8)), 1000) == honest_depth(share, 1000)
+    assert honest_depth(None, 1000) == honest_depth(share, 1000)
 
 
 @pytest.mark.parametrize("composition", ["sequential", "disjoint"])
@@ -81,14 +83,14 @@ def test_the_plan_is_a_mixture_for_every_tree_or_one_for_all_on_disjoint_records
     plan = learner.plan(SCHEMA.encoding(255), Terms(), Share(epsilon=ONE), Hints())
     mixtures = 4 if composition == "sequential" else 1
     assert [type(part) for part in plan.whole.parts] == [Mixture] * mixtures
-    assert len(plan.events) == mixtures * (1 + 2 * (1 if stages == "one" else 2))
+    assert len(list(plan.whole.events())) == mixtures * (1 + 2 * (1 if stages == "one" else 2))
     assert 1 - Fraction(1, 10**30) < plan.whole.cost.epsilon <= 1
 
 
 def test_a_hint_decides_the_depth_and_disjoint_trees_have_fewer_records_each():
     def depth(**parameters):
         estimator = MultinomialForestClassifier(schema=SCHEMA, n_rows_hint=20_000, **parameters)
-        return estimator.plan().facts["depth"]
+        return estimator.plan().plan.depth
 
     assert depth() > depth(n_trees=20) == depth(n_trees=20, composition="disjoint")
     assert depth(max_depth=2) == 2
@@ -187,6 +189,24 @@ def test_labels_come_from_estimation_points_alone():
     assert 0.3 < right[1000.0] < 0.8, "all records chose splits, so there was nobody left to label leaves"
 
 
+def test_the_twin_without_privacy_repeats_and_lets_every_record_choose_and_label():
+    X, y = chequers(2000)
+    estimator = MultinomialForestClassifier(epsilon=None, schema=SCHEMA, random_state=0, n_trees=2)
+    assert estimator.plan().plan.trees[0].mixture is None
+    assert "share of structure points" not in estimator.plan().table()
+    with pytest.warns(NonPrivateWarning):
+        shares = [estimator.set_params(composition=c).fit(X, y).predict_proba(X) for c in ("sequential", "disjoint")]
+    np.testing.assert_array_equal(*shares)
+    assert estimator.score(*chequers(2000, seed=1)) > 0.9
+    assert not estimator.privacy_.proven
+
+
+def test_every_tree_is_dealt_with_the_mixture_that_was_planned():
+    X, y = chequers(500)
+    estimator = MultinomialForestClassifier(schema=SCHEMA, n_trees=2, max_depth=2, stages="two").fit(X, y)
+    assert estimator.privacy_.composition == estimator.plan().plan.whole
+
+
 # ------------------------------------------------------------------------------------------- without privacy
 
 
@@ -236,14 +256,28 @@ def test_labels_by_softmax_of_shares():
         ({"stages": "three"}, "stages"),
         ({"composition": "parallel"}, "composition"),
         ({"criterion": "entropy"}, "criterion"),
-        ({"epsilon": None, "criterion": "mix"}, "criterion"),
-        ({"epsilon": None, "variant": "bagging"}, "variant"),
-        ({"epsilon": None, "leaf_rule": "none"}, "leaf_rule"),
-        ({"epsilon": None, "feature_rate": -1.0}, "feature_rate"),
-        ({"epsilon": None, "min_leaf": 0}, "min_leaf"),
     ],
     ids=str,
 )
 def test_parameters_out_of_range_are_refused_by_name(parameters, message):
     with pytest.raises(ParameterError, match=message):
         MultinomialForestClassifier(schema=SCHEMA, **parameters).plan()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"epsilon": 1.0}, "no private form"),
+        ({"n_trees": 0}, "n_trees"),
+        ({"partition_rate": 0}, "partition_rate"),
+        ({"criterion": "mix"}, "criterion"),
+        ({"variant": "bagging"}, "variant"),
+        ({"leaf_rule": "none"}, "leaf_rule"),
+        ({"feature_rate": -1.0}, "feature_rate"),
+        ({"min_leaf": 0}, "min_leaf"),
+    ],
+    ids=str,
+)
+def test_parameters_of_the_consistent_forest_are_refused_by_name(parameters, message):
+    with pytest.raises(ParameterError, match=message):
+        ConsistentForestClassifier(schema=SCHEMA, **parameters).plan()

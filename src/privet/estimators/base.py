@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
@@ -57,6 +58,11 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
     def _learner(self) -> Learner[Any]:
         """Return the learner that the parameters describe, or raise `ParameterError`."""
 
+    @classmethod
+    def _of_file(cls, parameters: dict[str, Any]) -> tuple[type[PrivateEstimator], dict[str, Any]]:
+        """Return the class and the parameters that those in a file mean today; most mean what they say."""
+        return cls, parameters
+
     @abstractmethod
     def predict(self, X: Any) -> NDArray[Any]:
         """Return one prediction for each record. Spends nothing."""
@@ -77,13 +83,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         schema, n_rows_hint : optional
             Ask for another schema or hint than the estimator's own.
         """
-        schema = self.schema if schema is None else schema
-        if schema is None:
-            raise ParameterError("plan() needs to know what is public: pass schema=Schema(...)")
-        hint = self.n_rows_hint if n_rows_hint is None else n_rows_hint
-        planned = self._plan(schema, hint, noise_source())[2]
-        _warn_of_large_delta(planned.allowance, hint)
-        return planned
+        return self._ledger_of_plan(self._learner, schema, n_rows_hint)
 
     def fit(self, X: Any, y: Any = None, **unsupported: Any) -> Self:
         """Learn from private records, spending the budget.
@@ -95,6 +95,22 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         y : array-like
             The labels or numbers. A record whose label is not in the schema, or is not a number, is left out.
         """
+        return self._fit(self._learner, X, y, unsupported)
+
+    def _ledger_of_plan(
+        self, make_learner: Callable[[], Learner[Any]], schema: Schema | None, n_rows_hint: int | None
+    ) -> Ledger:
+        """Carry out `plan` with a learner that may know more public facts than the parameters: a batch."""
+        schema = self.schema if schema is None else schema
+        if schema is None:
+            raise ParameterError("plan() needs to know what is public: pass schema=Schema(...)")
+        hint = self.n_rows_hint if n_rows_hint is None else n_rows_hint
+        planned = self._plan(make_learner, schema, hint, noise_source())[2]
+        _warn_of_large_delta(planned.allowance, hint)
+        return planned
+
+    def _fit(self, make_learner: Callable[[], Learner[Any]], X: Any, y: Any, unsupported: Mapping[str, Any]) -> Self:
+        """Carry out `fit`, likewise."""
         if unsupported:
             raise ParameterError(
                 f"fit() does not take {', '.join(sorted(unsupported))}: weights taken from data would not be private; "
@@ -103,7 +119,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         # Both are asked for once, here: what changes before the fit is done, in another thread, does not touch it.
         charged, noise = budgets.in_force(self._carried_budgets), noise_source()
         schema, X, y = self._read(X, y)
-        learner, plan, planned = self._plan(schema, self.n_rows_hint, noise)
+        learner, plan, planned = self._plan(make_learner, schema, self.n_rows_hint, noise)
         _warn_of_large_delta(planned.allowance, self.n_rows_hint, again=False)
         rng = public_rng(self.random_state)
         table = encode_table(schema, schema.encoding(learner.bins), X, y, secret_key, threads(self.n_jobs))
@@ -116,7 +132,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
             warnings.warn(
                 f"{type(self).__name__}(epsilon=None) is the twin without privacy, for comparison only",
                 NonPrivateWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 
@@ -127,10 +143,12 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         check_is_fitted(self, "model_")
         save(self, Path(path))
 
-    def _plan(self, schema: Schema, n_rows_hint: int | None, noise: Noise) -> tuple[Learner[Any], Plan, Ledger]:
+    def _plan(
+        self, make_learner: Callable[[], Learner[Any]], schema: Schema, n_rows_hint: int | None, noise: Noise
+    ) -> tuple[Learner[Any], Plan, Ledger]:
         terms, hints = Terms.of(schema), _hints(n_rows_hint)
         allowance = self._allowance(schema, hints)
-        learner = self._learner()
+        learner = make_learner()
         share = None if allowance is None else allowance.whole
         plan = learner.plan(schema.encoding(learner.bins), terms, share, hints)
         ledger = Ledger.stating(terms, allowance, plan.whole, _doubts(schema, noise))
@@ -158,7 +176,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
             warnings.warn(
                 f"{NO_SCHEMA}; the ledger claims nothing. Pass schema=Schema(...) with public knowledge",
                 PrivacyLeakWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return inferred, X, y
 

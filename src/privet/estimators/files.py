@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import privet
 from privet.errors import ModelFileError, PrivetError
-from privet.estimators.registry import estimator_class, estimator_names
+from privet.estimators.registry import estimator_class, is_estimator
 from privet.models.files import digest, model_from_dict, model_to_dict, parse_json
 from privet.privacy.certificate import certificate
 from privet.privacy.terms import Terms
@@ -143,10 +143,11 @@ def _read(path: Path, max_bytes: int) -> dict[str, Any]:
 def _estimator(content: Mapping[str, Any]) -> Any:
     """Make the fitted estimator of a file's content, every part checked against the others."""
     name = content["estimator"]
-    if not isinstance(name, str) or name not in estimator_names():
+    if not isinstance(name, str) or not is_estimator(name):
         raise ModelFileError(f"unknown estimator {str(name)[:60]!r}; a newer privet may know it")
-    estimator = estimator_class(name)()
-    estimator.set_params(**_checked_parameters(content["parameters"], estimator))
+    kind, parameters = estimator_class(name)._of_file(_plain_values(content["parameters"]))
+    estimator = kind()
+    estimator.set_params(**_known_parameters(parameters, estimator))
     schema = Schema.from_dict(content["schema"])
     estimator._check_target(schema)
     bins = estimator._learner().bins
@@ -173,9 +174,13 @@ def _estimator(content: Mapping[str, Any]) -> Any:
     return estimator
 
 
-def _checked_parameters(parameters: Any, estimator: Any) -> dict[str, Any]:
+def _plain_values(parameters: Any) -> dict[str, Any]:
     if not isinstance(parameters, dict) or not all(_is_plain(value) for value in parameters.values()):
         raise ModelFileError("parameters: expected plain values by name; save the model again")
+    return parameters
+
+
+def _known_parameters(parameters: dict[str, Any], estimator: Any) -> dict[str, Any]:
     unknown = set(parameters) - (set(estimator.get_params(deep=False)) - _NOT_STORED)
     if unknown:
         raise ModelFileError(f"parameters: {sorted(unknown)[0][:60]!r} is unknown, a newer privet may know it")

@@ -21,10 +21,18 @@ Kind = Literal["Classifier", "Regressor"]
 
 OWN = {name: home for name, home in privet.HOMES.items() if name.endswith(("Classifier", "Regressor"))}
 
+# Files may hold them, but nobody is offered them where a private learner is looked for.
+WITHOUT_PRIVACY = frozenset({"ConsistentForestClassifier"})
+
 
 def estimator_names(kind: Kind | None = None) -> list[str]:
-    """Return the names of all known estimators, or of those of one kind, in alphabetical order."""
-    return sorted(name for name in _homes() if kind is None or name.endswith(kind))
+    """Return the names of all private estimators, or of those of one kind, in alphabetical order."""
+    return sorted(name for name in _homes() if name not in WITHOUT_PRIVACY and (kind is None or name.endswith(kind)))
+
+
+def is_estimator(name: str) -> bool:
+    """Return whether there is an estimator of that name, private or not."""
+    return name in _homes()
 
 
 def estimator_class(name: str) -> Any:

@@ -24,8 +24,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.errors import PrivetError
-from privet.mechanisms import samplers
+from privet.errors import ParameterError, PrivetError
+from privet.mechanisms import raw_records, samplers
 from privet.mechanisms.joint_exponential import best_cuts
 from privet.privacy.events import Event, Filter, Mechanism, Mixture
 from privet.privacy.ledger import SEEDED, STAND_IN, Ledger
@@ -118,6 +118,26 @@ class Release:
         """
         self.ledger.charge(event)
         return self._outcomes.cuts(np.ascontiguousarray(below, dtype=np.int64), n_cuts, event)
+
+    def records(self, table: Table, event: Event) -> tuple[NDArray[np.uint16], NDArray[np.int32]]:
+        """Take the records out as they are: codes of shape (n_features, n_rows), and classes.
+
+        *Privacy.* None. That is why it is refused unless the ledger can claim nothing in any case: for a model without
+        privacy and an event without noise, or for an event that itself states why it proves nothing. Records are no
+        outcome of a mechanism: they are never recorded and never forced, so whatever looks at them fails the replay.
+
+        Raises
+        ------
+        ParameterError
+            If the fit has a budget to keep; nothing is charged, and no record leaves the table.
+        """
+        without_privacy = self.ledger.allowance is None and event.mechanism is Mechanism.NOTHING
+        if not without_privacy and event.flaw is None:
+            raise ParameterError(
+                f"{event.name!r} takes out exact records and has no privacy: use it with epsilon=None only"
+            )
+        self.ledger.charge(event)
+        return raw_records.take_out(table)
 
     def coins(self, table: Table, weights: Sequence[Fraction] | int, name: str = "part") -> Table:
         """Deal the records into parts by secret coins; `weights` may be a number of equal parts.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
+from privet.errors import ParameterError
 from privet.privacy.events import Composition, Event, Sequential
+from privet.privacy.terms import Share, Terms
 
 
 class Plan(ABC):
@@ -58,3 +60,28 @@ def _events(value: object) -> Iterator[Event]:
 
 def _is_spent(value: object) -> bool:
     return isinstance(value, Event | tuple)
+
+
+@dataclass(frozen=True)
+class PlanWithoutNoise(Plan):
+    """The plan of a forest that has no private form: one event without noise, the whole forest."""
+
+    n_trees: int
+    forest: Event
+
+    @staticmethod
+    def of(n_trees: int, terms: Terms, share: Share | None) -> PlanWithoutNoise:
+        """Plan the forest; refuse a budget, which could not be kept."""
+        if share is not None:
+            raise ParameterError("this forest has no private form: set epsilon=None")
+        return PlanWithoutNoise(n_trees, terms.choice("the forest", None, sees="all records, without noise"))
+
+    @property
+    def whole(self) -> Sequential:
+        """The one event."""
+        return Sequential((self.forest,))
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """The number of trees."""
+        return {"trees": self.n_trees}

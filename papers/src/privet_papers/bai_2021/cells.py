@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import NonPrivateWarning
-from privet.learners.multinomial_forest.forest import MultinomialForestClassifier
+from privet.learners.multinomial_forest import ConsistentForestClassifier
 from privet.schema.schema import Schema
 from privet_papers.bai_2021.comprf import CompRFClassifier
 from privet_papers.bai_2021.consistent_rivals import BernoulliForestClassifier, Denil14Classifier
@@ -37,10 +37,10 @@ METHODS: dict[str, tuple[Any, dict[str, Any]]] = {
     "Denil14": (Denil14Classifier, {**COMMON, "n_points": 100}),
     "BRF": (BernoulliForestClassifier, {**COMMON, "p_feature": 0.05, "p_value": 0.05}),
     "CompRF-C": (CompRFClassifier, {**COMMON, "variant": "consistent"}),
-    "MRF": (MultinomialForestClassifier, {**OF_MRF, "variant": "multinomial"}),
+    "MRF": (ConsistentForestClassifier, {**OF_MRF, "variant": "multinomial"}),
     "CompRF-I": (CompRFClassifier, {**COMMON, "variant": "inconsistent"}),
-    "Breiman+SE": (MultinomialForestClassifier, {**OF_MRF, "variant": "breiman_se"}),
-    "Breiman+M": (MultinomialForestClassifier, {**OF_MRF, "variant": "breiman_m"}),
+    "Breiman+SE": (ConsistentForestClassifier, {**OF_MRF, "variant": "breiman_se"}),
+    "Breiman+M": (ConsistentForestClassifier, {**OF_MRF, "variant": "breiman_m"}),
 }
 
 

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from privet.estimators.base import PrivateClassifier
 from privet.estimators.learning import Hints
-from privet.learners.multinomial_forest.honest_growth import majority_labels, take_out_records
-from privet.learners.multinomial_forest.without_noise import plan_without_noise
+from privet.learners.multinomial_forest.honest_growth import majority_labels
 from privet.mechanisms.release import Release
 from privet.parameters import check_choice, check_whole
-from privet.privacy.events import Plan
+from privet.privacy.plan import PlanWithoutNoise
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Column, Encoding
@@ -71,14 +70,13 @@ class CompRF:
     min_leaf: int = 5
     bins: int = FINE_BINS
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> PlanWithoutNoise:
         """Plan one event without noise: the whole forest."""
-        return plan_without_noise(self.n_trees, terms, share)
+        return PlanWithoutNoise.of(self.n_trees, terms, share)
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> PivotForest:
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: PlanWithoutNoise) -> PivotForest:
         """Draw pivots and follow the records down."""
-        release.ledger.charge(plan["forest"])
-        (codes, target), encoding = take_out_records(table), table.encoding
+        (codes, target), encoding = release.records(table, plan.forest), table.encoding
         points, n_numeric = coordinates(encoding, codes)
         consistent = self.variant == "consistent"
         n_structure, seed = len(points) // 2 if consistent else 0, np.uint64(derive_seed(rng))

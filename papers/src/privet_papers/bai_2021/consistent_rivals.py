@@ -14,11 +14,10 @@ from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier
 from privet.estimators.learning import Hints
 from privet.learners.multinomial_forest.honest_growth import HonestRule, grow_honest_forest, majority_labels
-from privet.learners.multinomial_forest.without_noise import plan_without_noise
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_whole
-from privet.privacy.events import Plan
+from privet.privacy.plan import PlanWithoutNoise
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
@@ -38,14 +37,13 @@ class RivalForest:
     n_jobs: int = 1
     bins: int = FINE_BINS
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> Plan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> PlanWithoutNoise:
         """Plan one event without noise: the whole forest."""
-        return plan_without_noise(self.n_trees, terms, share)
+        return PlanWithoutNoise.of(self.n_trees, terms, share)
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Forest:
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: PlanWithoutNoise) -> Forest:
         """Grow the trees, and label each leaf by the majority."""
-        release.ledger.charge(plan["forest"])
-        trees, counts = grow_honest_forest(table, release, self.rule, self.n_trees, rng, self.n_jobs)
+        trees, counts = grow_honest_forest(table, release, plan.forest, self.rule, self.n_trees, rng, self.n_jobs)
         return Forest(table.encoding, trees, LeafLabels(majority_labels(counts, rng)))
 
 

@@ -42,9 +42,9 @@ from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
+from privet.tables.protocol import IntArray
 from privet_papers.framework.printed import PrintedClassifier, pure_epsilon
 
-IntArray = NDArray[np.int64]
 Labels = Literal["printed", "code"]
 
 FLAW = (
@@ -99,9 +99,9 @@ class PrintedMultinomialForest:
         """Algorithm 1, to the letter; the draws of splits come from the public generator, since nothing is claimed."""
         rate = 2 * float(plan.splits.parameter)
         rule = HonestRule(split_above=self.min_leaf, feature_rate=rate, value_rate=rate)
-        records, seed = lay_out_records(table), np.uint64(derive_seed(rng))
+        codes, target = release.records(table, plan.splits)
+        records, seed = lay_out_records(table.encoding, codes, target), np.uint64(derive_seed(rng))
         growth = rule.growth(records.target.size, records.kinds.size)
-        release.ledger.charge(plan.splits)
         grown = [grow_honest_tree(records, growth, seed, tree) for tree in range(self.n_trees)]  # lines 3 to 11
         trees, counts = join_grown(table.encoding, grown)
         if self.labels == "printed":  # line 12

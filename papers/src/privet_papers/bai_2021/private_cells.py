@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from privet.errors import NonPrivateWarning, UnsoundWarning
 from privet.learners.disjoint_forest.forest import DisjointForestClassifier
-from privet.learners.multinomial_forest.forest import MultinomialForestClassifier
+from privet.learners.multinomial_forest import ConsistentForestClassifier, MultinomialForestClassifier
 from privet.randomness.public import PublicRng, public_rng
 from privet.schema.domains import Numeric
 from privet.schema.schema import Schema
@@ -74,11 +74,12 @@ def excess_error(settings: Settings, data: DataFolder) -> Result:
     n_rows, epsilon = settings["n_rows"], settings["epsilon"]
     X, y = _draw(n_rows, rng)
     schema = Schema({f"x{j}": Numeric(0, 1) for j in range(N_FEATURES)}, classes=[0, 1])
+    model: ConsistentForestClassifier | MultinomialForestClassifier
     if epsilon is None:
         # Theorem 1: k grows with n, but slower. No leaf has fewer than k estimation points.
         k = math.ceil(math.sqrt(n_rows) / 4)
-        model = MultinomialForestClassifier(
-            None, schema=schema, n_trees=settings["n_trees"], min_leaf=k, leaf_rule="every_leaf", random_state=1
+        model = ConsistentForestClassifier(
+            schema=schema, n_trees=settings["n_trees"], min_leaf=k, leaf_rule="every_leaf", random_state=1
         )
     else:
         model = MultinomialForestClassifier(

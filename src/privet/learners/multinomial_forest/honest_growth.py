@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -28,14 +28,14 @@ from privet.learners.multinomial_forest.honest_tree import (
     grow_honest_tree,
 )
 from privet.mechanisms.release import Release
+from privet.privacy.events import Event
 from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Encoding
-from privet.tables.protocol import Block, Table
+from privet.tables.protocol import IntArray, Table
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.features import Domains
 from privet.trees.splits import Splits
 
-IntArray = NDArray[np.int64]
 Choice = Literal["multinomial", "best", "range", "bernoulli"]
 Points = Literal["halves", "bootstrap"]
 Criterion = Literal["gini", "entropy"]
@@ -142,7 +142,7 @@ class HonestRule:
 
 
 def grow_honest_forest(
-    table: Table, release: Release, rule: HonestRule, n_trees: int, rng: PublicRng, n_jobs: int = 1
+    table: Table, release: Release, event: Event, rule: HonestRule, n_trees: int, rng: PublicRng, n_jobs: int = 1
 ) -> tuple[ExplicitTrees, IntArray]:
     """Grow a forest on all records at once, each tree with its own deal of structure and estimation points.
 
@@ -152,6 +152,8 @@ def grow_honest_forest(
         The records.
     release : Release
         The release of the fit; it must be one without privacy.
+    event : Event
+        The whole forest, as it was planned.
     rule : HonestRule
         How trees grow.
     n_trees : int
@@ -174,10 +176,11 @@ def grow_honest_forest(
     *Privacy.* None, and none claimed: the records are taken out of the table, candidates are values that occur, and
     nodes stop where the data says so. A release with a budget is refused.
     """
-    if release.ledger.allowance is not None:
-        raise ParameterError("honest growth on exact records has no privacy: use it with epsilon=None only")
-    n_features = table.encoding.n_features
-    records = lay_out_records(table, x_log_x=rule.criterion == "entropy", looked_at=rule.looked_at(n_features))
+    encoding, n_features = table.encoding, table.encoding.n_features
+    codes, target = release.records(table, event)
+    records = lay_out_records(
+        encoding, codes, target, x_log_x=rule.criterion == "entropy", looked_at=rule.looked_at(n_features)
+    )
     growth = rule.growth(records.target.size, n_features)
     seed = np.uint64(derive_seed(rng))
     grow = lambda tree: grow_honest_tree(records, growth, seed, tree)  # noqa: E731  # a name for one expression
@@ -186,7 +189,7 @@ def grow_honest_forest(
     else:
         with ThreadPoolExecutor(n_jobs) as threads:
             grown = list(threads.map(grow, range(n_trees)))
-    return join_grown(table.encoding, grown)
+    return join_grown(encoding, grown)
 
 
 def majority_labels(counts: IntArray, rng: PublicRng) -> NDArray[np.uint16]:
@@ -195,47 +198,29 @@ def majority_labels(counts: IntArray, rng: PublicRng) -> NDArray[np.uint16]:
     return np.asarray(np.where(largest, rng.random(counts.shape), -1.0).argmax(axis=1), dtype=np.uint16)
 
 
-@dataclass(frozen=True)
-class _TakeOut:
-    """A kernel that keeps the blocks that it sees."""
-
-    blocks: list[Block] = field(default_factory=list)
-
-    def __call__(self, block: Block) -> IntArray:
-        self.blocks.append(block)
-        return np.zeros(1, np.int64)
-
-
-def take_out_records(table: Table) -> tuple[NDArray[np.uint16], NDArray[np.int32]]:
-    """Take codes of shape (n_features, n_rows) and classes out of a table, in the order of its rows.
-
-    A code beyond the last of its feature is no code, and held within bounds; a record of no known class is left out.
-    """
-    taken = _TakeOut()
-    table.aggregate(taken)
-    blocks = sorted(taken.blocks, key=lambda block: int(block.rows[0]) if block.rows.size else 0)
-    last = (table.encoding.n_codes - 1).astype(np.uint16)[:, np.newaxis]
-    codes = np.minimum(np.concatenate([block.codes for block in blocks], axis=1).astype(np.uint16), last)
-    target = np.concatenate([block.target for block in blocks]).astype(np.int32)
-    known = (target >= 0) & (target < table.encoding.n_classes)
-    return (codes, target) if known.all() else (codes[:, known], target[known])
-
-
-def lay_out_records(table: Table, *, x_log_x: bool = False, looked_at: float = 0.0) -> Records:
-    """Take the records out of a table and lay them out for growing.
+def lay_out_records(
+    encoding: Encoding,
+    codes: NDArray[np.uint16],
+    target: NDArray[np.int32],
+    *,
+    x_log_x: bool = False,
+    looked_at: float = 0.0,
+) -> Records:
+    """Lay records out for growing.
 
     Parameters
     ----------
-    table : Table
-        The records.
+    encoding : Encoding
+        How records became codes.
+    codes, target : array
+        The records, as `Release.records` gives them.
     x_log_x : bool, default=False
         Whether the impurity is entropy.
     looked_at : float, default=0.0
         How many features a node looks at (`HonestRule.looked_at`). If records have fewer rare codes than that, these
         are laid out by themselves. It decides how fast trees grow, and nothing else.
     """
-    codes, target = take_out_records(table)
-    encoding = table.encoding
+    codes = codes.copy()
     kinds = np.full(encoding.n_features, CATEGORIES, np.int64)
     for j, column in enumerate(encoding.columns):
         if column.ordered:

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from privet.errors import ParameterError
+from privet.parameters import exact
 from privet.privacy.laws import mixture_rest
 from privet.privacy.terms import Share
 
@@ -30,6 +32,14 @@ class HonestBudget:
     weights: tuple[Fraction, Fraction]
     structure: Share
     labels: Share
+
+
+def check_partition_rate(value: object) -> Fraction:
+    """Return how many structure points there are for each estimation point, or raise `ParameterError`."""
+    rate = exact(value, "partition_rate")
+    if not Fraction(1, 1000) <= rate <= 1000:
+        raise ParameterError(f"partition_rate must be from 0.001 to 1000, got {value}: pass e.g. 1.0")
+    return rate
 
 
 def coin_weights(partition_rate: Fraction) -> tuple[Fraction, Fraction]:
@@ -80,13 +90,14 @@ def honest_budget(
     return HonestBudget(weights, Share(epsilon=mixture_rest(share.epsilon, weights[1], labels)), Share(epsilon=labels))
 
 
-def honest_depth(share: Share, n_rows: int | None, steps: int = 1) -> int:
+def honest_depth(share: Share | None, n_rows: int | None, steps: int = 1) -> int:
     """Return how deep a tree grows that may spend `share` on so many records: ``(log2(n epsilon) - 1) / 2`` levels.
 
     Parameters
     ----------
-    share : Share
-        What the tree may spend; rho counts as an epsilon of sqrt(8 rho).
+    share : Share or None
+        What the tree may spend; rho counts as an epsilon of sqrt(8 rho). The twin without privacy is as deep as a tree
+        that may spend an epsilon of 1.
     n_rows : int or None
         A public guess at the number of the tree's records; without one, a thousand.
     steps : int
@@ -105,6 +116,9 @@ def honest_depth(share: Share, n_rows: int | None, steps: int = 1) -> int:
     [3, 4, 6, 8]
     """
     n = RECORDS_WITHOUT_HINT if n_rows is None else n_rows
-    epsilon = float(share.epsilon) if share.epsilon is not None else math.sqrt(8 * (share.rho or 0))
+    if share is None:
+        epsilon = 1.0
+    else:
+        epsilon = float(share.epsilon) if share.epsilon is not None else math.sqrt(8 * (share.rho or 0))
     levels = (math.log2(max(n * epsilon / steps, 1)) - 1) / 2
     return max(1, min(MOST_LEVELS, round(levels)))

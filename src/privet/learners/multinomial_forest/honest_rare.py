@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled
-from privet.learners.multinomial_forest.honest_scores import Candidates, purity
+from privet.learners.multinomial_forest.honest_scores import CandidateLimits, purity
 
 
 class RareCodes(NamedTuple):
@@ -114,7 +114,7 @@ def best_of_pairs(
     n_each: NDArray[np.int64],
     entropy: bool,
     x_log_x: Any,
-    wanted: Candidates,
+    wanted: CandidateLimits,
     counts: RareCounts,
 ) -> NDArray[np.float64]:
     """Return the best score of each feature with a rare code and no third one; minus infinity without a candidate.

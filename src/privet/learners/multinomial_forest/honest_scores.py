@@ -155,7 +155,7 @@ def _count_by_sorting(codes: Any, rows: Any, columns: Any, width: int, scratch: 
     return found + 1
 
 
-class Candidates(NamedTuple):
+class CandidateLimits(NamedTuple):
     """Which candidates count: both children keep so many estimation points; codes within a range.
 
     Attributes
@@ -181,7 +181,7 @@ def score_candidates(
     n_each: NDArray[np.int64],
     entropy: bool,
     x_log_x: Any,
-    wanted: Candidates,
+    wanted: CandidateLimits,
     scratch: Scratch,
 ) -> int:
     """Score every candidate of a feature after `count_codes`; write `cuts` and `scores`, return how many there are.
@@ -202,7 +202,7 @@ def score_candidates(
         Shannon's entropy in place of Gini's index.
     x_log_x : float64 array
         x log x for whole x; used with entropy.
-    wanted : Candidates
+    wanted : CandidateLimits
         Which candidates count.
     scratch : Scratch
         Codes and counts are read, cuts and scores are written there.
@@ -227,7 +227,7 @@ def purity(counts: NDArray[np.int64], total: int, entropy: bool, x_log_x: Any) -
 
 @compiled
 def _one_against_rest(
-    n_found: int, n_each: Any, entropy: bool, x_log_x: Any, wanted: Candidates, scratch: Scratch
+    n_found: int, n_each: Any, entropy: bool, x_log_x: Any, wanted: CandidateLimits, scratch: Scratch
 ) -> int:
     n_classes, n_all = n_each.size, n_each.sum()
     made = 0
@@ -250,7 +250,9 @@ def _one_against_rest(
 
 
 @compiled
-def _thresholds(n_found: int, n_each: Any, entropy: bool, x_log_x: Any, wanted: Candidates, scratch: Scratch) -> int:
+def _thresholds(
+    n_found: int, n_each: Any, entropy: bool, x_log_x: Any, wanted: CandidateLimits, scratch: Scratch
+) -> int:
     n_classes, n_all = n_each.size, n_each.sum()
     left, right = scratch.left, scratch.right
     for k in range(n_classes):

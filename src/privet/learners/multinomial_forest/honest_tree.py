@@ -31,7 +31,7 @@ from privet.learners.multinomial_forest.honest_rare import (
 from privet.learners.multinomial_forest.honest_scores import (
     CATEGORIES,
     ORDERED_MISSING,
-    Candidates,
+    CandidateLimits,
     Scratch,
     collect_codes,
     count_all_codes,
@@ -255,7 +255,7 @@ def _choose(
         for row in estimation:
             rows[n_points], columns[n_points] = row, records.n_classes
             n_points += 1
-    wanted = Candidates(growth.min_child if growth.only_valid else 0, estimation.size, -1, _ANY)
+    wanted = CandidateLimits(growth.min_child if growth.only_valid else 0, estimation.size, -1, _ANY)
     rows, columns = rows[:n_points], columns[:n_points]
     count_rare(records.rare, rows, columns, rare)
     if growth.rule == MULTINOMIAL:
@@ -275,7 +275,7 @@ def _score(
     rows: Any,
     columns: Any,
     counted: bool,
-    wanted: Candidates,
+    wanted: CandidateLimits,
     rare: RareCounts,
     scratch: Scratch,
 ) -> int:
@@ -299,7 +299,7 @@ def _by_softmax(
     n_each: Any,
     rows: Any,
     columns: Any,
-    wanted: Candidates,
+    wanted: CandidateLimits,
     rare: RareCounts,
     scratch: Any,
     state: Any,
@@ -336,7 +336,7 @@ def _by_search(
     rows: Any,
     columns: Any,
     order: Any,
-    wanted: Candidates,
+    wanted: CandidateLimits,
     rare: RareCounts,
     scratch: Scratch,
     state: Any,
@@ -381,11 +381,11 @@ def _by_search(
 
 @compiled
 def _within_range(
-    codes: Any, growth: Growth, n_structure: int, rows: Any, wanted: Candidates, state: Any
-) -> Candidates:
+    codes: Any, growth: Growth, n_structure: int, rows: Any, wanted: CandidateLimits, state: Any
+) -> CandidateLimits:
     """Restrict candidates to the range of a few structure points, drawn with replacement; they come first in `rows`."""
     low, high = np.int64(_ANY), np.int64(-1)
     for _ in range(growth.n_points):
         code = np.int64(codes[rows[below(state, n_structure)]])
         low, high = min(low, code), max(high, code)
-    return Candidates(wanted.min_child, wanted.n_estimation, int(low), int(high))
+    return CandidateLimits(wanted.min_child, wanted.n_estimation, int(low), int(high))

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.randomness.public import PublicRng
+from privet.tables.protocol import IntArray
 from privet.trees.candidates import Candidates
-
-IntArray = NDArray[np.int64]
 
 # Scores of places without a candidate: as bad as a split that misplaces four billion records.
 NO_CANDIDATE = -(1 << 52)
