@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from privet.estimators.learning import Hints
-from privet.learners.matrix_forest.forest import MatrixForest
+from privet.learners.matrix_forest.learner import MatrixForest
 from privet.learners.matrix_forest.marginals import best_marginals
 from privet.learners.matrix_forest.vote_tables import CellTable, LeafVotes
 from privet.mechanisms.release import open_release, secret_key
@@ -53,7 +53,7 @@ def accuracy(settings: Settings, data: DataFolder) -> Result:
     shares = model.votes(encoding.encode(X.iloc[test]))
     predicted = time.process_time()
     truth = encoding.encode_target(y.iloc[test].to_numpy())
-    shape, design = plan.facts["shape"], plan.facts["design"]
+    shape, design = plan.shape, plan.design
     building = _building_time(encoding, learner, shape)
     result: Result = {
         "accuracy": float((shares.argmax(axis=1) == truth).mean()),
@@ -61,10 +61,10 @@ def accuracy(settings: Settings, data: DataFolder) -> Result:
         "optimise": max(planned - started - building, 0.0),
         "train": grown - counted,
         "predict": predicted - grown,
-        "strategy": design.chosen.name,  # type: ignore[attr-defined]
-        "q": shape.n_ensembles,  # type: ignore[attr-defined]
-        "d": shape.subset_features,  # type: ignore[attr-defined]
-        "h": shape.depth,  # type: ignore[attr-defined]
+        "strategy": design.chosen.name,
+        "q": shape.n_ensembles,
+        "d": shape.subset_features,
+        "h": shape.depth,
     }
     if encoding.n_classes == 2:
         result["auc"] = float(roc_auc_score(truth, shares[:, 1]))
@@ -91,8 +91,8 @@ def noise(settings: Settings, data: DataFolder) -> Result:
         else:
             votes = model.answers
         squares.append(float((np.asarray(votes) ** 2).mean()))
-    design = plan.facts["design"]
-    return {"expected": design.chosen.noise, "simulated": float(np.mean(squares)) ** 0.5}  # type: ignore[attr-defined]
+    design = plan.design
+    return {"expected": design.chosen.noise, "simulated": float(np.mean(squares)) ** 0.5}
 
 
 def load(name: str, data: DataFolder) -> DataSet:

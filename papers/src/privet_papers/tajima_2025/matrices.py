@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError
-from privet.learners.matrix_forest.domain_cells import Cells, Integers
+from privet.learners.matrix_forest.domain_cells import DomainCells
+from privet.tables.protocol import IntArray
 from privet.trees.explicit_trees import ExplicitTrees
 
 MOST_ENTRIES = 20_000_000  # ones of T that are written down
@@ -45,9 +46,9 @@ class DecisionPaths:
     trees: ExplicitTrees
 
     @property
-    def cells(self) -> Cells:
+    def cells(self) -> DomainCells:
         """All combinations of codes."""
-        return Cells(tuple(self.trees.domains.n_codes.tolist()))
+        return DomainCells(tuple(self.trees.domains.n_codes.tolist()))
 
     @cached_property
     def T(self) -> Any:  # noqa: N802  as printed
@@ -67,7 +68,7 @@ class DecisionPaths:
         """T'T, the forest's kernel: in how many trees two cells share a leaf."""
         return self.T.T @ self.T
 
-    def D(self, codes: NDArray[Any], target: NDArray[Any], n_classes: int) -> Integers:  # noqa: N802  as printed
+    def D(self, codes: NDArray[Any], target: NDArray[Any], n_classes: int) -> IntArray:  # noqa: N802  as printed
         """Return the data matrix of encoded records."""
         data = np.zeros((self.cells.number, n_classes), np.int64)
         np.add.at(data, (self.cells.ids(codes), target), 1)

@@ -14,11 +14,8 @@ DATA = ("car", "iris", "balance_scale", "adult", "heart_cleveland", "mushroom")
 LARGE = ("adult", "heart_cleveland", "mushroom")  # too many cells for one ensemble
 # What decides the results; other learners do not.
 SOURCES = (
-    "privet.learners.matrix_forest.forest",
-    "privet.strategies",
+    "privet.learners.matrix_forest",
     "privet.trees.id3_trees",
-    "privet.learners.matrix_forest.vote_tables",
-    "privet.learners.matrix_forest.cell_counts",
     "privet.trees.kernels.count",
     "privet.mechanisms.release",
     "privet.mechanisms.samplers",

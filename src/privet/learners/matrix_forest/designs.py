@@ -96,7 +96,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class StrategyDesign:
     """The strategy that was chosen, and all that were looked at.
 
     Printed, it is a table with the expected noise of a vote for each candidate.
@@ -111,14 +111,6 @@ class Design:
         """Whether the votes of the batch follow from what is measured, and not those of every other point."""
         return any(part.answers_batch_only for part in self.chosen.measurements)
 
-    def events(self) -> dict[str, Event]:
-        """Return the events under the names that `grow` asks for them by."""
-        return {
-            f"{i}.{j}": event
-            for i, measurement in enumerate(self.chosen.measurements)
-            for j, event in enumerate(measurement.events)
-        }
-
     def __str__(self) -> str:
         lines = [f"{self.setting.mode}: expected noise per vote (standard deviation, in records)"]
         for candidate in sorted(self.candidates, key=lambda candidate: candidate.rank):
@@ -128,7 +120,7 @@ class Design:
         return "\n".join(lines)
 
 
-def make_design(setting: Setting, strategy: str | NDArray[Any]) -> Design:
+def make_design(setting: Setting, strategy: str | NDArray[Any]) -> StrategyDesign:
     """Choose the strategy, from public facts alone.
 
     Parameters
@@ -140,23 +132,23 @@ def make_design(setting: Setting, strategy: str | NDArray[Any]) -> Design:
     """
     if not isinstance(strategy, str):
         own = _candidate(setting, "explicit", lambda s: _explicit(s, strategy))
-        return Design(setting, _usable(own), (own,))
+        return StrategyDesign(setting, _usable(own), (own,))
     if strategy != "auto":
         named = _candidate(setting, strategy, BUILDERS[strategy])
-        return Design(setting, _usable(named), (named,))
+        return StrategyDesign(setting, _usable(named), (named,))
     candidates = tuple(_candidate(setting, name, BUILDERS[name]) for name in _looked_at(setting))
     usable = [candidate for candidate in candidates if not candidate.refused and candidate.name not in BASELINES]
     if not usable:
         reasons = "; ".join(f"{candidate.name}: {candidate.refused}" for candidate in candidates if candidate.refused)
         raise ParameterError(f"no strategy can be used here ({reasons}): use fewer or smaller features, or ensembles")
-    return Design(setting, min(usable, key=lambda candidate: candidate.rank), candidates)
+    return StrategyDesign(setting, min(usable, key=lambda candidate: candidate.rank), candidates)
 
 
-def design_in_closed_form(setting: Setting, names: Sequence[str]) -> Design | None:
+def design_in_closed_form(setting: Setting, names: Sequence[str]) -> StrategyDesign | None:
     """Return the best design of some strategies whose noise needs no search; None if none can be used."""
     candidates = tuple(_candidate(setting, name, BUILDERS[name]) for name in names)
     usable = [candidate for candidate in candidates if not candidate.refused]
-    return Design(setting, min(usable, key=lambda candidate: candidate.rank), candidates) if usable else None
+    return StrategyDesign(setting, min(usable, key=lambda candidate: candidate.rank), candidates) if usable else None
 
 
 def _looked_at(setting: Setting) -> list[str]:

@@ -22,13 +22,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.tables.protocol import IntArray
+
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Subset = tuple[int, ...]  # the features of a set, rising
 
 
 @dataclass(frozen=True)
-class Cells:
+class DomainCells:
     """All combinations of codes of some features, numbered with the last feature running fastest.
 
     Parameters
@@ -38,7 +39,7 @@ class Cells:
 
     Examples
     --------
-    >>> cells = Cells((3, 2))
+    >>> cells = DomainCells((3, 2))
     >>> cells.number
     6
     >>> cells.ids(np.array([[2, 0], [1, 0]]))
@@ -57,7 +58,7 @@ class Cells:
         """How many features there are."""
         return len(self.dims)
 
-    def ids(self, codes: NDArray[Any]) -> Integers:
+    def ids(self, codes: NDArray[Any]) -> IntArray:
         """Return the cell of each row; codes have shape (n_features, n_rows)."""
         cell = np.zeros(codes.shape[1], np.int64)
         for size, column in zip(self.dims, codes, strict=True):
@@ -65,14 +66,14 @@ class Cells:
             cell = cell * size + np.minimum(column.astype(np.int64), size - 1)
         return cell
 
-    def codes(self) -> Integers:
+    def codes(self) -> IntArray:
         """Return the codes of every cell, shape (n_features, number)."""
         return np.stack(np.unravel_index(np.arange(self.number), self.dims)).astype(np.int64)
 
     # --- sets of features -----------------------------------------------------------------------------------------
 
     @cached_property
-    def set_sizes(self) -> Integers:
+    def set_sizes(self) -> IntArray:
         """The number of features in each set."""
         return sum(np.ix_(*[np.arange(2)] * self.n_features), np.zeros((2,) * self.n_features, np.int64))
 

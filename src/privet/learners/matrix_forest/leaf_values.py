@@ -6,16 +6,17 @@ from typing import Literal
 
 import numpy as np
 
-from privet.learners.matrix_forest.domain_cells import Floats, Integers
+from privet.learners.matrix_forest.domain_cells import Floats
 from privet.learners.matrix_forest.settings import Ensemble, leaf_sums
 from privet.learners.matrix_forest.votes import ForestVotes
+from privet.tables.protocol import IntArray
 from privet.trees.kernels.vote import sum_values
 
 Voting = Literal["weight", "hard", "balanced", "probability"]
 VOTINGS = ("weight", "hard", "balanced", "probability")
 
 
-def hard_labels(counts: Integers) -> Integers:
+def hard_labels(counts: IntArray) -> IntArray:
     """Return the label of each leaf as a one-hot row (L in Definition 8); for two classes the second column alone.
 
     *Privacy.* Adding or removing a record changes one leaf's label: two entries of a row move by one, or one entry of

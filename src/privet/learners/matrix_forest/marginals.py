@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from privet.learners.matrix_forest.domain_cells import Cells, Floats, over_subsets, over_supersets
+from privet.learners.matrix_forest.domain_cells import DomainCells, Floats, over_subsets, over_supersets
 from privet.learners.matrix_forest.strategy import Marginals
 from privet.learners.matrix_forest.votes import Workload
 from privet.randomness.public import public_rng
@@ -23,7 +23,7 @@ TRACE_OF_ALL = 1e-6  # how much of a batch's largest energy every other subspace
 NEGLIGIBLE = 1e-4  # parts below this are given to the others
 
 
-def loss_and_gradient(theta: Floats, cells: Cells, energies: Floats, *, gaussian: bool) -> tuple[float, Floats]:
+def loss_and_gradient(theta: Floats, cells: DomainCells, energies: Floats, *, gaussian: bool) -> tuple[float, Floats]:
     """Return the noise of a vote, relative to unit noise on a single marginal, and its gradient.
 
     Parameters
@@ -89,7 +89,7 @@ def best_marginals(workload: Workload, *, gaussian: bool) -> Marginals:
     return min(rounded, key=lambda marginals: _loss(marginals, energies, gaussian=gaussian))
 
 
-def _on_grid(theta: Floats, cells: Cells, *, gaussian: bool) -> Marginals:
+def _on_grid(theta: Floats, cells: DomainCells, *, gaussian: bool) -> Marginals:
     """Leave out negligible marginals and round parts to the grid; the largest takes what is left."""
     weights = (theta**2 if gaussian else theta).reshape(-1)
     parts = weights / weights.sum()

@@ -14,9 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
-from privet.learners.matrix_forest.domain_cells import Floats, Integers
+from privet.learners.matrix_forest.domain_cells import Floats
 from privet.learners.matrix_forest.strategy import WHOLE, Norm
 from privet.learners.matrix_forest.votes import Workload
+from privet.tables.protocol import IntArray
 
 GRID_BITS = 20
 WARM_START = 3.0  # times the queries, relative to their largest column sum
@@ -35,8 +36,8 @@ class PIdentity:
         The weights of the sums. Every column of the whole matrix adds up to 2^20.
     """
 
-    diagonal: Integers
-    sums: Integers
+    diagonal: IntArray
+    sums: IntArray
     parts: tuple[Fraction, ...] = WHOLE
 
     @classmethod
@@ -53,11 +54,11 @@ class PIdentity:
         squares = int((self.diagonal**2 + (self.sums**2).sum(axis=0)).max())
         return (Norm(int((self.diagonal + self.sums.sum(axis=0)).max()), squares),)
 
-    def measure(self, counts: Integers) -> list[Integers]:
+    def measure(self, counts: IntArray) -> list[IntArray]:
         """Return the weighted slots, then the sums."""
         return [np.concatenate([self.diagonal[:, None] * counts, self.sums @ counts])]
 
-    def estimate(self, noisy: Sequence[Integers], variances: Sequence[float]) -> Floats:
+    def estimate(self, noisy: Sequence[IntArray], variances: Sequence[float]) -> Floats:
         """Return A+ z, by the Woodbury identity: nothing larger than p x p is inverted."""
         slots = len(self.diagonal)
         values = noisy[0][:slots] + self._scaled.T @ noisy[0][slots:]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from privet.errors import ParameterError
 from privet.frames.reading import open_frame, read_feature
-from privet.learners.matrix_forest.domain_cells import Cells, Subset
+from privet.learners.matrix_forest.domain_cells import DomainCells, Subset
 from privet.learners.matrix_forest.votes import BatchVotes, ForestVotes, Workload
 from privet.privacy.terms import Share, Terms
 from privet.schema.encoding import Encoding
@@ -35,7 +35,7 @@ class Ensemble:
     ----------
     features : tuple of int
         The features, each with at least two codes.
-    cells : Cells
+    cells : DomainCells
         What they span.
     depth : int
         Features on a path.
@@ -46,7 +46,7 @@ class Ensemble:
     """
 
     features: Subset
-    cells: Cells
+    cells: DomainCells
     depth: int
     n_trees: int | None
     trees: ExplicitTrees | None

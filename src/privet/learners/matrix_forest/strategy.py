@@ -17,9 +17,10 @@ from typing import Protocol
 import numpy as np
 
 from privet.errors import ParameterError
-from privet.learners.matrix_forest.domain_cells import Cells, Floats, Integers, Subset, over_supersets
+from privet.learners.matrix_forest.domain_cells import DomainCells, Floats, Subset, over_supersets
 from privet.learners.matrix_forest.support import supports
 from privet.learners.matrix_forest.votes import BatchVotes, Workload
+from privet.tables.protocol import IntArray
 
 WHOLE = (Fraction(1),)
 MOST_ENTRY = 1 << 24  # so that products with counts stay far within 64 bits
@@ -46,11 +47,11 @@ class Strategy(Protocol):
         """The largest column norms of each group, for a record in one slot; exact."""
         ...
 
-    def measure(self, counts: Integers) -> list[Integers]:
+    def measure(self, counts: IntArray) -> list[IntArray]:
         """Return A times the counts, group by group, in integers."""
         ...
 
-    def estimate(self, noisy: Sequence[Integers], variances: Sequence[float]) -> Floats:
+    def estimate(self, noisy: Sequence[IntArray], variances: Sequence[float]) -> Floats:
         """Return A+ times the noisy measurements: the least-squares estimate of the counts, weighted by precision."""
         ...
 
@@ -74,11 +75,11 @@ class Identity:
         """A record is in one slot."""
         return (Norm(1, 1),)
 
-    def measure(self, counts: Integers) -> list[Integers]:
+    def measure(self, counts: IntArray) -> list[IntArray]:
         """Return the counts."""
         return [counts]
 
-    def estimate(self, noisy: Sequence[Integers], variances: Sequence[float]) -> Floats:
+    def estimate(self, noisy: Sequence[IntArray], variances: Sequence[float]) -> Floats:
         """Return the noisy counts."""
         return noisy[0].astype(np.float64)
 
@@ -122,7 +123,7 @@ class Marginals:
 
     Parameters
     ----------
-    cells : Cells
+    cells : DomainCells
         The domain.
     sets : tuple of tuple of int
         The features of each marginal.
@@ -130,7 +131,7 @@ class Marginals:
         The budget of each, adding up to one.
     """
 
-    cells: Cells
+    cells: DomainCells
     sets: tuple[Subset, ...]
     parts: tuple[Fraction, ...]
 
@@ -143,12 +144,12 @@ class Marginals:
         """A record is in one count of each marginal."""
         return (Norm(1, 1),) * len(self.sets)
 
-    def measure(self, counts: Integers) -> list[Integers]:
+    def measure(self, counts: IntArray) -> list[IntArray]:
         """Return the counts of each marginal."""
         table = counts.reshape(*self.cells.dims, -1)
         return [table.sum(axis=self._outside(chosen)).reshape(-1, table.shape[-1]) for chosen in self.sets]
 
-    def estimate(self, noisy: Sequence[Integers], variances: Sequence[float]) -> Floats:
+    def estimate(self, noisy: Sequence[IntArray], variances: Sequence[float]) -> Floats:
         """Return the sum over R of P_R / a_R, times the precision-weighted marginals, each spread over its cells."""
         total = np.zeros((*self.cells.dims, noisy[0].shape[-1]))
         for chosen, values, precision in zip(self.sets, noisy, self._precisions(variances), strict=True):
@@ -201,7 +202,7 @@ class Explicit:
         Non-negative whole numbers; only their ratios matter.
     """
 
-    matrix: Integers
+    matrix: IntArray
     parts: tuple[Fraction, ...] = WHOLE
 
     def __post_init__(self) -> None:
@@ -216,11 +217,11 @@ class Explicit:
         """The largest column sum, and the largest sum of a column's squares."""
         return (column_norm(self.matrix),)
 
-    def measure(self, counts: Integers) -> list[Integers]:
+    def measure(self, counts: IntArray) -> list[IntArray]:
         """Return the matrix times the counts."""
         return [self.matrix @ counts]
 
-    def estimate(self, noisy: Sequence[Integers], variances: Sequence[float]) -> Floats:
+    def estimate(self, noisy: Sequence[IntArray], variances: Sequence[float]) -> Floats:
         """Return the least-squares estimate of the slots."""
         return self._pseudo_inverse @ noisy[0].astype(np.float64)
 
@@ -265,11 +266,11 @@ class Queries:
         largest, number = int(self.workload.matrix.max()), len(self.workload.matrix)
         return (Norm(number * largest, number * largest**2),)
 
-    def measure(self, counts: Integers) -> list[Integers]:
+    def measure(self, counts: IntArray) -> list[IntArray]:
         """Return the answers, as whole numbers."""
         return [self.workload.matrix @ counts]
 
-    def estimate(self, noisy: Sequence[Integers], variances: Sequence[float]) -> Floats:
+    def estimate(self, noisy: Sequence[IntArray], variances: Sequence[float]) -> Floats:
         """Return the noisy votes of the batch, not an estimate of the slots."""
         return noisy[0] / self.workload.scale
 
@@ -282,7 +283,7 @@ class Queries:
         return variances[0] / self.workload.scale**2
 
 
-def column_norm(matrix: Integers) -> Norm:
+def column_norm(matrix: IntArray) -> Norm:
     """Return the exact norms of a matrix of whole numbers, however large: a norm that overflowed would be too small."""
     largest = max(abs(int(matrix.max())), abs(int(matrix.min())))
     whole = matrix if len(matrix) * largest**2 < 2**63 else matrix.astype(object)

@@ -1,5 +1,4 @@
-"""Choosing depth and feature subsets without paying for it: from public facts, or from counts that were released "
-"anyway."""
+"""Choosing depth and feature subsets for free: from public facts, or from counts that were released anyway."""
 
 from __future__ import annotations
 
@@ -9,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet.learners.matrix_forest.designs import Design
-from privet.learners.matrix_forest.domain_cells import Cells, Floats
+from privet.learners.matrix_forest.designs import StrategyDesign
+from privet.learners.matrix_forest.domain_cells import DomainCells, Floats
 from privet.learners.matrix_forest.votes import ForestVotes
 from privet.privacy.events import Event, Mechanism
 from privet.randomness.public import PublicRng
@@ -20,7 +19,7 @@ MOST_IN_SUBSET = 6
 ENOUGH_SIGNAL = 5.0  # records in a leaf, in standard deviations of a vote's noise; set on Car, Iris and Balance
 
 
-def signal_to_noise(design: Design, n_rows: int) -> float:
+def signal_to_noise(design: StrategyDesign, n_rows: int) -> float:
     """Return the mean number of records in a leaf, if they were spread evenly, over the noise of a vote."""
     ensembles = design.setting.ensembles
     mass = np.mean([ForestVotes(e.cells, e.depth).mean_leaf_mass(n_rows) for e in ensembles])
@@ -28,7 +27,7 @@ def signal_to_noise(design: Design, n_rows: int) -> float:
 
 
 @dataclass(frozen=True)
-class Shape:
+class EnsembleShape:
     """A forest's shape: feature subsets, features in each, features on a path."""
 
     n_ensembles: int
@@ -36,12 +35,14 @@ class Shape:
     depth: int
 
 
-def shapes(n_features: int, max_depth: int, n_ensembles: int | None, subset_features: int | None) -> list[Shape]:
+def shapes(
+    n_features: int, max_depth: int, n_ensembles: int | None, subset_features: int | None
+) -> list[EnsembleShape]:
     """Return the shapes that are worth a look; what is given stays as it is."""
     small = range(1, min(n_features, MOST_IN_SUBSET + 1))
     sizes = [subset_features or n_features] if n_ensembles else [*small, n_features]
     return [
-        Shape(number, size, depth)
+        EnsembleShape(number, size, depth)
         for size in sizes
         for number in ([n_ensembles] if n_ensembles else NUMBERS_OF_ENSEMBLES)
         if number <= math.comb(n_features, size)
@@ -49,7 +50,9 @@ def shapes(n_features: int, max_depth: int, n_ensembles: int | None, subset_feat
     ]
 
 
-def shape_from_public_facts(designs: Callable[[Shape], Design | None], tried: Sequence[Shape], n_rows: int) -> Shape:
+def shape_from_public_facts(
+    designs: Callable[[EnsembleShape], StrategyDesign | None], tried: Sequence[EnsembleShape], n_rows: int
+) -> EnsembleShape:
     """Return the deepest shape whose votes stand out of the noise, else the one where they stand out most.
 
     Among shapes of equal depth the one that looks at most features wins, then the one with the clearest votes. It knows
@@ -59,13 +62,13 @@ def shape_from_public_facts(designs: Callable[[Shape], Design | None], tried: Se
     ----------
     designs : callable
         Gives the design of a shape, or None where there is none.
-    tried : sequence of Shape
+    tried : sequence of EnsembleShape
         The shapes to look at.
     n_rows : int
         A public guess at the number of records.
     """
-    ratios: dict[Shape, float] = {}
-    seen: dict[Shape, int] = {}
+    ratios: dict[EnsembleShape, float] = {}
+    seen: dict[EnsembleShape, int] = {}
     for shape in tried:
         design = designs(shape)
         if design is not None:
@@ -77,7 +80,7 @@ def shape_from_public_facts(designs: Callable[[Shape], Design | None], tried: Se
     return max(enough, key=lambda shape: (shape.depth, seen[shape], ratios[shape]))
 
 
-def depth_from_counts(cells: Cells, counts: Floats, event: Event, depths: Sequence[int], rng: PublicRng) -> int:
+def depth_from_counts(cells: DomainCells, counts: Floats, event: Event, depths: Sequence[int], rng: PublicRng) -> int:
     """Return the depth whose votes classify the released counts best, each cell left out of its own vote.
 
     A cell's own noise is in its count and in its vote alike, which would favour deep trees; so its own count is taken

@@ -13,15 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ModelFileError, ParameterError, PrivetError
-from privet.learners.matrix_forest.domain_cells import Cells
+from privet.learners.matrix_forest.domain_cells import DomainCells, Floats
 from privet.models.files import Content, Reader, array_to_dict, register
 from privet.models.forest_files import structure_from_content, structure_to_content
 from privet.schema.encoding import Encoding
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.features import Domains
 from privet.trees.kernels.vote import sum_values
-
-Floats = NDArray[np.float64]
 
 
 def shares_of(votes: Floats) -> Floats:
@@ -85,9 +83,9 @@ class CellTable:
             total += table.votes[self._cells(table).ids(codes[list(table.features)])]
         return shares_of(total)
 
-    def _cells(self, table: VoteTable) -> Cells:
+    def _cells(self, table: VoteTable) -> DomainCells:
         sizes = self.encoding.n_codes
-        return Cells(tuple(int(sizes[feature]) for feature in table.features))
+        return DomainCells(tuple(int(sizes[feature]) for feature in table.features))
 
 
 @dataclass(frozen=True, eq=False)

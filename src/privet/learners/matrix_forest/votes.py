@@ -15,7 +15,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.learners.matrix_forest.domain_cells import Cells, Floats, Integers, over_supersets
+from privet.learners.matrix_forest.domain_cells import DomainCells, Floats, over_supersets
+from privet.tables.protocol import IntArray
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class ForestVotes:
 
     Parameters
     ----------
-    cells : Cells
+    cells : DomainCells
         The domain; every feature has at least two codes.
     depth : int
         Features on every path, at most as many as there are.
@@ -32,7 +33,7 @@ class ForestVotes:
         Number of trees; None for the infinite forest.
     """
 
-    cells: Cells
+    cells: DomainCells
     depth: int
     n_trees: int | None = None
 
@@ -102,7 +103,7 @@ class ForestVotes:
         """What `whole_rows` have to be divided by."""
         return math.comb(self.cells.n_features, self.depth)
 
-    def whole_rows(self) -> Integers:
+    def whole_rows(self) -> IntArray:
         """Return the infinite forest's kernel times `scale`, explicitly: C(a, h). For small domains.
 
         Its rows span the votes of every forest of this depth, so what supports it supports them all.
@@ -128,16 +129,16 @@ class BatchVotes:
         How often each slot is counted for each query.
     scale : int
         What a vote is divided by, to be one tree's: the number of trees, or C(d, h) for the infinite forest.
-    cells : Cells or None
+    cells : DomainCells or None
         The slots, if they are cells.
     depth : int
         Depth of the trees.
     """
 
-    matrix: Integers
+    matrix: IntArray
     scale: int
     depth: int
-    cells: Cells | None = None
+    cells: DomainCells | None = None
 
     @property
     def trace(self) -> float:
@@ -151,7 +152,7 @@ class BatchVotes:
             raise TypeError("leaves have no residual subspaces")
         return self.cells.block_energies(self.rows()) / len(self.matrix)
 
-    def whole_rows(self) -> Integers:
+    def whole_rows(self) -> IntArray:
         """Return the matrix of whole numbers."""
         return self.matrix
 
