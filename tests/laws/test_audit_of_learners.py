@@ -136,7 +136,7 @@ def grow_with_zero_noise(learner, data):
     plan = learner.plan(encoding, Terms(), Share(epsilon=Fraction(1)), None)
     records = np.array(data)
     table = MemoryTable(encoding, records[:, :-1].T.astype(np.uint8).copy(), records[:, -1].astype(np.int32))
-    release = Release(Ledger(Terms(), None), Forced([(plan["all"], np.array([5]))]))
+    release = Release(Ledger(Terms(), None), Forced([(plan.question, np.array([5]))]))
     return learner.grow(table, release, None, plan)
 
 

@@ -1,18 +1,22 @@
 """The multinomial forest: what it plans, how it deals and chooses, and what it learns with and without privacy."""
 
+import json
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import privet
 from privet import Categorical, ConsistentForestClassifier, MultinomialForestClassifier, Numeric, Schema
-from privet.errors import NonPrivateWarning, ParameterError
+from privet.errors import ModelFileError, NonPrivateWarning, ParameterError
+from privet.estimators.files import file_content
 from privet.estimators.learning import Hints
 from privet.learners.multinomial_forest.consistent import multinomial_labels
 from privet.learners.multinomial_forest.honest_plan import coin_weights, honest_budget, honest_depth
 from privet.learners.multinomial_forest.private import MultinomialForest
 from privet.learners.multinomial_forest.two_stages import NO_CANDIDATE, TwoStages
+from privet.models.files import digest
 from privet.privacy.events import Mixture
 from privet.privacy.laws import mixture_epsilon
 from privet.privacy.terms import Share, Terms
@@ -262,6 +266,33 @@ def test_labels_by_softmax_of_shares():
 def test_parameters_out_of_range_are_refused_by_name(parameters, message):
     with pytest.raises(ParameterError, match=message):
         MultinomialForestClassifier(schema=SCHEMA, **parameters).plan()
+
+
+OLD = {"feature_rate": 10.0, "value_rate": 10.0, "label_rate": None, "min_leaf": 5, "leaf_rule": "algorithm"}
+OLD |= {"variant": "multinomial", "stages": "one", "gamma": 0.0, "composition": "sequential"}
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_files_of_the_time_when_both_forests_were_one_class_are_read_as_what_they_are(private, tmp_path):
+    X, y = chequers(300)
+    fitted = MultinomialForestClassifier(schema=SCHEMA).fit(X, y) if private else without_privacy(max_depth=3)
+    content = file_content(fitted)
+    content["estimator"] = "MultinomialForestClassifier"
+    automatic = {"n_trees": "auto"} if private else {}
+    content["parameters"] = {**OLD, **content["parameters"], **automatic, "criterion": "auto"}
+    for digested in (True, False):
+        del content["digest"]
+        content["digest"] = digest(content)
+        (tmp_path / "model.json").write_text(json.dumps(content))
+        if digested:
+            again = privet.load(tmp_path / "model.json")
+            assert type(again) is type(fitted)
+            assert again.get_params() == fitted.get_params() | {"schema": SCHEMA}
+            np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
+            content["parameters"]["unheard_of"] = 1
+        else:
+            with pytest.raises(ModelFileError, match="unheard_of"):
+                privet.load(tmp_path / "model.json")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privet import Numeric, RandomDecisionForestClassifier, Schema
-from privet.errors import BudgetError
+from privet.errors import BudgetError, ParameterError
 from privet.mechanisms import release, samplers
 from privet.mechanisms.release import (
     SEEDED,
@@ -23,8 +23,9 @@ from privet.mechanisms.release import (
     open_release,
     secret_key,
 )
+from privet.privacy.events import Mechanism
 from privet.privacy.ledger import Ledger
-from privet.privacy.terms import Allowance, Terms
+from privet.privacy.terms import Allowance, Terms, unproven
 from privet.randomness.public import SeededSource
 from privet.tables import Block
 from privet.tables.reading import encode_table
@@ -97,6 +98,40 @@ def test_coins_are_a_state_of_the_table_and_charge_nothing():
     dealt = Release(ledger, drawn()).coins(table(1000)[0], 4)
     assert 1000 < dealt.aggregate(StateSum("part"))[0] < 2000
     assert ledger.events == ()
+
+
+NOTHING = TERMS.choice("the forest", None)
+FLAWED = unproven("splits", Mechanism.EXPONENTIAL, Fraction(1), "no proof")
+
+
+@pytest.mark.parametrize(
+    ("allowance", "event"), [(Allowance.of(1), NOTHING), (Allowance.of(1), EVENT), (None, EVENT)], ids=str
+)
+def test_records_do_not_leave_a_table_where_anything_could_be_claimed(allowance, event):
+    private, ledger = table(10)[0], Ledger(TERMS, allowance)
+    with pytest.raises(ParameterError, match="epsilon=None"):
+        Release(ledger, drawn()).records(private, event)
+    assert ledger.events == ()
+
+
+@pytest.mark.parametrize(("allowance", "event"), [(None, NOTHING), (Allowance.of(1), FLAWED)], ids=str)
+def test_records_that_leave_a_table_are_charged_and_leave_nothing_to_claim(allowance, event):
+    ledger = Ledger(TERMS, allowance)
+    private, codes, target = table(1000)
+    taken = Release(ledger, drawn()).records(private, event)
+    np.testing.assert_array_equal(taken[0], codes)
+    np.testing.assert_array_equal(taken[1], target)
+    assert ledger.events == (event,)
+    assert not ledger.proven
+    assert ledger.epsilon == np.inf
+
+
+def test_records_are_no_outcome_that_a_replay_could_force():
+    recording = Recording(drawn())
+    Release(Ledger(TERMS, None), recording).records(table(10)[0], NOTHING)
+    assert recording.transcript == []
+    taken, _ = Release(Ledger(TERMS, None), Forced(recording.transcript)).records(table(20)[0], NOTHING)
+    assert taken.shape[1] == 20, "a replay sees its own records, so that whatever looks at them differs"
 
 
 def test_keys_are_fresh_and_never_printed():
