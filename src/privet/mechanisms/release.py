@@ -10,6 +10,8 @@ before the data was seen, and gives back what may be published. Where the outcom
   must give the very same model: then the model is a function of the released values alone.
 
 The exact auditor has a fifth, which computes the law of each outcome instead of drawing it.
+
+`Release.records` hands records over as they are, and only where nothing is claimed.
 """
 
 from __future__ import annotations

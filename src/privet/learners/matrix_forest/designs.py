@@ -54,7 +54,7 @@ class Measurement:
 
     @property
     def answers_batch_only(self) -> bool:
-        """Whether it says something about the points of the batch, and not about all others."""
+        """Whether it answers the points of the batch, but not every other point."""
         if isinstance(self.strategy, Queries):
             return True
         if not isinstance(self.strategy, Explicit) or not isinstance(self.workload, BatchVotes):
@@ -91,7 +91,7 @@ class Candidate:
 
     @property
     def rank(self) -> float:
-        """The noise to six digits: of strategies that are equal but for rounding, the one named first is taken."""
+        """The noise to six digits: of strategies that differ by rounding only, the one named first is taken."""
         return float(f"{self.noise:.6g}")
 
 

@@ -32,7 +32,7 @@ def hard_labels(counts: IntArray) -> IntArray:
 
 
 def leaf_values(counts: Floats, voting: Voting, totals: Floats) -> Floats:
-    """Return what each leaf says for each class.
+    """Return the vote of each leaf for each class.
 
     Parameters
     ----------

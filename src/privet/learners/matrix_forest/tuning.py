@@ -83,7 +83,7 @@ def shape_from_public_facts(
 def depth_from_counts(cells: DomainCells, counts: Floats, event: Event, depths: Sequence[int], rng: PublicRng) -> int:
     """Return the depth whose votes classify the released counts best, each cell left out of its own vote.
 
-    A cell's own noise is in its count and in its vote alike, which would favour deep trees; so its own count is taken
+    A cell's own noise is both in its count and in its vote, which would favour deep trees; so its own count is taken
     out of the vote, and fresh noise of the same law is put in its place.
 
     *Privacy.* Post-processing: it looks at released counts alone, and its fresh noise is public.

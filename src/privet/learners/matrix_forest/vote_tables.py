@@ -90,7 +90,7 @@ class CellTable:
 
 @dataclass(frozen=True, eq=False)
 class LeafVotes:
-    """Votes by tree: every leaf says a number for each class, and the leaves that a record reaches are added up.
+    """Votes by tree: every leaf has a vote for each class, and those of the leaves that a record reaches are added.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class LeafVotes:
     structure : ExplicitTrees
         How codes come to leaves.
     values : float64 array of shape (n_leaves, n_classes)
-        What the leaves say.
+        The votes of the leaves.
     """
 
     encoding: Encoding

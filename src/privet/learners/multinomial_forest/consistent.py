@@ -59,7 +59,7 @@ class ConsistentForest:
 
 
 def multinomial_labels(counts: IntArray, rate: float, rng: PublicRng) -> NDArray[np.uint16]:
-    """Draw each leaf's label by softmax of B3/2 times its class shares; of the largest, alike, if B3 is infinite."""
+    """Draw each leaf's label by softmax of B3/2 times its class shares; one of the largest if B3 is infinite."""
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     if math.isinf(rate):
         weights = (counts == counts.max(axis=1, keepdims=True)).astype(np.float64)

@@ -67,7 +67,7 @@ def shuffle_first(state: NDArray[np.uint64], items: NDArray[Any], n: int) -> Non
 def softmax_choice(state: NDArray[np.uint64], values: NDArray[np.float64], rate: float) -> int:
     """Draw an index with weights exp(rate x), x the values brought to the range from 0 to 1.
 
-    Equal values have equal weights. With an infinite rate one of the largest is drawn, each alike.
+    Equal values have equal weights. With an infinite rate one of the largest is drawn, all equally likely.
     """
     low, high = values.min(), values.max()
     span, total = high - low, 0.0

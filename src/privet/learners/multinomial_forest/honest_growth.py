@@ -114,7 +114,7 @@ class HonestRule:
                 raise ParameterError(f"{name} must be at least 0, got {getattr(self, name)}: pass e.g. 10.0")
 
     def looked_at(self, n_features: int) -> float:
-        """Return how many features a node looks at, on average and but for those that do not vary in it."""
+        """Return how many features a node looks at, on average, not counting those that do not vary in it."""
         if self.choice == "multinomial":
             return float(n_features)
         return math.sqrt(n_features) if self.n_features is None else float(self.n_features)

@@ -186,7 +186,7 @@ def score_candidates(
 ) -> int:
     """Score every candidate of a feature after `count_codes`; write `cuts` and `scores`, return how many there are.
 
-    Scores rise with the decrease of impurity: times the number of structure points, and but for a constant that is the
+    Scores rise with the decrease of impurity: times the number of structure points, and up to a constant that is the
     same for all candidates of the node, they are that decrease.
 
     Parameters
@@ -214,7 +214,7 @@ def score_candidates(
 
 @compiled
 def purity(counts: NDArray[np.int64], total: int, entropy: bool, x_log_x: Any) -> Any:
-    """Return the sum of c^2 / n, or of c log (c / n): minus n times the impurity, but for a constant."""
+    """Return the sum of c^2 / n, or of c log (c / n): minus n times the impurity, up to a constant."""
     value = 0.0
     if entropy:
         for count in counts:

@@ -122,7 +122,7 @@ class MultinomialForest:
             with _two_parts(table, release, tree) as (structure, estimation):
                 with release.branch():
                     growth = GreedyGrowth(structure, stages.candidates, at_once)
-                    # Line 3. Differs from the paper: to a fixed depth, since a stop would tell what is in a node.
+                    # Line 3. Differs from the paper: to a fixed depth, since a stop would reveal what is in a node.
                     for level in tree.levels:
                         growth.split(self._choose(growth, stages, release, rng, level))
                 trees = growth.finish()

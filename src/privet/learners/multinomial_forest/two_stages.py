@@ -51,7 +51,7 @@ class TwoStages:
         return np.array([self._number(place, at) for place, at in pairs], dtype=np.int64)
 
     def by_chance(self, n_nodes: int, rng: PublicRng) -> IntArray:
-        """Draw for each node a feature, all alike, and then one of its candidates, all alike."""
+        """Draw a feature for each node, and then one of its candidates, both uniformly."""
         feature = rng.integers(self.features.size, size=n_nodes)
         value = [int(rng.integers(self._of(place).size)) for place in feature.tolist()]
         return self.candidate(feature, np.array(value, dtype=np.int64))
