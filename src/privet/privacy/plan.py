@@ -47,7 +47,8 @@ class InSequence(Plan):
         return {name.replace("_", " "): value for name, value in self._fields().items() if not _is_spent(value)}
 
     def _fields(self) -> dict[str, object]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]  # a dataclass
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]  # a
+        dataclass
 
 
 def _events(value: object) -> Iterator[Event]:

@@ -78,8 +78,8 @@ def budget(*, epsilon: float, delta: float = 0.0) -> Iterator[Budget]:
 
     Notes
     -----
-    *Privacy.* Counted is every fit and every measurement (`privet.mechanisms.measurements`) that begins while the block is open,
-    in any thread,
+    *Privacy.* Counted is every fit and every measurement (`privet.mechanisms.measurements`) that begins while the block
+    is open, in any thread,
 
     - of this process and of all processes of the same user that descend from it on this machine, whenever they were
       started: workers of joblib and multiprocessing, also those of a pool that was started before the block and is
