@@ -46,9 +46,8 @@ class InSequence(Plan):
         """The fields that hold no events."""
         return {name.replace("_", " "): value for name, value in self._fields().items() if not _is_spent(value)}
 
-    def _fields(self) -> dict[str, object]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]  # a
-        dataclass
+    def _fields(self) -> dict[str, object]:  # of the dataclass that a subclass is
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
 
 def _events(value: object) -> Iterator[Event]:
