@@ -62,3 +62,21 @@ def sure_p_value_of_counts(counts: NDArray[np.int64], mass: NDArray[np.float64])
     trials = counts.sum()
     tails = np.minimum(stats.binom.cdf(hits, trials, chances), stats.binom.sf(hits - 1, trials, chances))
     return float(min(1.0, 2 * tails.min() * tails.size))
+
+
+def p_value_of_pairs(draws: NDArray[np.int64], chances: NDArray[np.float64]) -> float:
+    """Whether any two columns depend on one another: the smallest p-value over all pairs, times their number.
+
+    Parameters
+    ----------
+    draws : bool array of shape (trials, places)
+        One bit of each draw.
+    chances : array of shape (places,)
+        The exact probability of each bit.
+    """
+    bits = draws.astype(np.int64)
+    together, expected = bits.T @ bits, np.outer(chances, chances)
+    pairs = np.triu_indices(bits.shape[1], k=1)
+    below = stats.binom.cdf(together[pairs], len(bits), expected[pairs])
+    above = stats.binom.sf(together[pairs] - 1, len(bits), expected[pairs])
+    return float(min(1.0, 2 * len(pairs[0]) * np.minimum(below, above).min()))

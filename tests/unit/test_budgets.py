@@ -221,7 +221,7 @@ def test_a_fit_that_begins_in_the_block_and_is_charged_after_it_is_refused(monke
         with pytest.raises(BudgetError, match="closed"):
             forest().fit(X, Y)
 
-    monkeypatch.setattr("privet.base.encode_table", wait_for_the_end)
+    monkeypatch.setattr("privet.estimators.base.encode_table", wait_for_the_end)
     with ThreadPoolExecutor(1) as thread:
         with privet.budget(epsilon=5.0) as budget:
             fitted = thread.submit(fit)

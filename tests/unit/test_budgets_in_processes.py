@@ -165,10 +165,11 @@ def test_a_budget_that_is_inherited_and_gone_refuses_and_one_that_was_closed_doe
 def test_a_process_that_fits_as_the_block_closes_is_refused():
     with Interpreter() as other:
         other(
-            "import privet.base; from privet.tables.reading import encode_table; from tests.unit.test_budgets import *"
+            "import privet.estimators.base; from privet.tables.reading import encode_table; "
+            "from tests.unit.test_budgets import *"
         )
         other("wait = lambda *a: (print('begun', flush=True), sys.stdin.readline(), encode_table(*a))[-1]")
-        other("privet.base.encode_table = wait")
+        other("privet.estimators.base.encode_table = wait")
         with privet.budget(epsilon=5.0) as budget:
             other.begin("from tests.unit.test_budgets_in_processes import *; print(fit_an_own_estimator())")
             assert other.answer() == "begun"

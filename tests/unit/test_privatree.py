@@ -133,7 +133,7 @@ def test_quantiles_of_no_numeric_feature_cost_nothing():
 def test_the_part_of_the_leaves_can_be_given():
     learner = PrivaTree(max_depth=3, leaf_part=Fraction(9, 10))
     plan = learner.plan(SCHEMA.encoding(), Terms(), Share(epsilon=Fraction(1)), Hints())
-    assert plan["leaves 0"].cost.epsilon == Fraction(9, 10)
+    assert plan.trees[0].leaves.cost.epsilon == Fraction(9, 10)
 
 
 @pytest.mark.parametrize(

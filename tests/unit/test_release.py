@@ -182,7 +182,7 @@ def test_a_seed_that_another_thread_sets_in_the_middle_of_a_fit_reaches_neither_
         return encode_table(*arguments)
 
     monkeypatch.setattr(release, "_source", lambda: secret)
-    monkeypatch.setattr("privet.base.encode_table", wait_for_the_seed)
+    monkeypatch.setattr("privet.estimators.base.encode_table", wait_for_the_seed)
     with ThreadPoolExecutor(1) as thread:
         running = thread.submit(fit)
         assert begun.wait(120)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from privet.errors import AuditError
 from privet.estimators.learning import Hints, Learner
 from privet.mechanisms.joint_exponential import scores_of_cuts
-from privet.mechanisms.release import Coins, Release
+from privet.mechanisms.release import Coins, Outcomes, Release
 from privet.privacy import laws
 from privet.privacy.events import Event, Mechanism
 from privet.privacy.ledger import Ledger
@@ -156,6 +156,12 @@ class Subject:
         return found
 
     def _run(self, data: DataSet, forced: tuple[Outcome, ...]) -> Enumerating:
+        outcomes = Enumerating(forced, len(data))
+        self.run(data, outcomes)
+        return outcomes
+
+    def run(self, data: DataSet, outcomes: Outcomes) -> None:
+        """Grow once on a data set; all answers come from `outcomes`."""
         encoding, terms, plan = self._public
         records = np.array(data, dtype=np.int64).reshape(len(data), encoding.n_features + 1)
         table = MemoryTable(
@@ -163,10 +169,8 @@ class Subject:
             np.ascontiguousarray(records[:, :-1].T.astype(encoding.dtype)),
             records[:, -1].astype(np.int32),
         )
-        outcomes = Enumerating(forced, len(data))
         release = Release(Ledger(terms, self.allowance), outcomes)
         self.learner.grow(table, release, public_rng(self.seed), plan)
-        return outcomes
 
     @cached_property
     def _public(self) -> tuple[Encoding, Terms, Plan]:

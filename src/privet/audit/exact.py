@@ -83,7 +83,7 @@ def exact_audit(subject: Subject, max_records: int = 4) -> ExactResult:
     max_records : int
         The size of the larger data set of a pair.
     """
-    cells = _cells(subject)
+    cells = cells_of(subject)
     law = {data: _by_outcome(subject.paths(data)) for data in _data_sets(cells, max_records)}
     rho = subject.allowance.rho
     compare = _worst_ratio if rho is None else _concentrated_loss
@@ -237,7 +237,7 @@ def _by_outcome(paths: list[Path]) -> Law:
     return law
 
 
-def _cells(subject: Subject) -> list[Record]:
+def cells_of(subject: Subject) -> list[Record]:
     """Return all records of the schema; a number to be predicted is at either end of its range, where it moves most."""
     encoding = subject.schema.encoding(subject.learner.bins)
     target = encoding.target

@@ -19,8 +19,8 @@ from sklearn.base import clone
 from privet.audit.neighbours import NeighbourPair
 from privet.audit.report import Finding
 from privet.errors import AuditError, UnsoundWarning
-from privet.mechanisms.release import Forced, Recording, ReplayError, drawn, outcomes_from
-from privet.model_files import file_text
+from privet.estimators.files import file_text
+from privet.mechanisms.release import Coins, Forced, Recording, ReplayError, drawn, outcomes_from
 from privet.privacy.events import Composition, Cost, Event, Mixture
 
 
@@ -63,6 +63,8 @@ def _charges(pair: NeighbourPair, fitted: Any, recording: Recording) -> Finding:
         problem = "the ledger does not add up to the plan"
     elif not _coins_cover(_mixtures(fitted.privacy_.composition), recording):
         problem = "a mixture is charged whose coins were not tossed for it"
+    elif not _coins_are_fresh(recording):
+        problem = "two uses of secret coins have one key"
     return _finding(pair, "charges", "something is drawn without a charge", problem)
 
 
@@ -91,6 +93,12 @@ def _coins_cover(mixtures: Iterable[tuple[Fraction, ...]], recording: Recording)
     """Whether coins of the right weights were tossed afresh for every mixture."""
     tossed = Counter(question for question, _ in recording.transcript if isinstance(question, tuple))
     return Counter(mixtures) <= tossed
+
+
+def _coins_are_fresh(recording: Recording) -> bool:
+    """Whether no two uses of secret coins have one key."""
+    keys = [coins.key for _, coins in recording.transcript if isinstance(coins, Coins)]
+    return len(set(keys)) == len(keys)
 
 
 def _replay(pair: NeighbourPair, estimator: Any, recording: Recording) -> Finding:

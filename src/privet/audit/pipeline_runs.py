@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
-from privet.base import PrivateEstimator
 from privet.errors import AuditError, ParameterError
+from privet.estimators.base import PrivateEstimator
 from privet.schema.domains import Categorical, Domain, Numeric
 from privet.schema.schema import Schema
 

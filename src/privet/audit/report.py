@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from privet.errors import AuditError
+from privet.privacy.statements import fixed_down, stated_up
 from privet.writing import replace_figure
 
 if TYPE_CHECKING:
@@ -66,8 +67,8 @@ class Claim:
         )
 
     def __str__(self) -> str:
-        delta = f", delta = {self.delta:g}" if self.delta else ""
-        return f"epsilon = {self.epsilon:g}{delta} ({self.relation})"
+        delta = f", delta = {stated_up(self.delta)}" if self.delta else ""
+        return f"epsilon = {stated_up(self.epsilon)}{delta} ({self.relation})"
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Finding:
     ----------
     name, flaw : str
         The pair (or check) and the flaw that it is made for.
-    kind : {"statistical", "exact", "ledger"}
+    kind : {"statistical", "exact", "ledger", "way in", "search"}
         How the evidence was got.
     epsilon : float
         A lower bound on epsilon: with ``confidence`` if statistical, certain if exact.
@@ -96,7 +97,7 @@ class Finding:
 
     name: str
     flaw: str
-    kind: Literal["statistical", "exact", "ledger"]
+    kind: Literal["statistical", "exact", "ledger", "way in", "search"]
     epsilon: float
     refuted: bool
     event: str
@@ -179,7 +180,7 @@ class AuditReport:
                 f"({self.trainings} trainings; each event was chosen on other trainings than it was tested on)."
             )
         if self.upper is not None:
-            lines.append(f"Exact supremum over all data sets of the tiny schema: {self.upper:.6g}.")
+            lines.append(f"Exact supremum over all data sets of the tiny schema: {stated_up(self.upper)}.")
         lines.extend(self.notes)
         witness = self.witness
         if witness is None:
@@ -233,7 +234,7 @@ def _row(finding: Finding) -> tuple[str, ...]:
     if finding.trials:
         sides = f"{finding.hits}/{finding.trials}", f"{finding.other_hits}/{finding.other_trials}"
         hits = f"{sides[0]} against {sides[1]} ({finding.direction})"
-    return (finding.name, f"{finding.epsilon:.3f}", finding.verdict, finding.projection, finding.event, hits)
+    return (finding.name, fixed_down(finding.epsilon), finding.verdict, finding.projection, finding.event, hits)
 
 
 def _draw(axes: Axes, report: AuditReport) -> None:
@@ -249,7 +250,7 @@ def _draw(axes: Axes, report: AuditReport) -> None:
             hatch="//" if finding.refuted else None,
             edgecolor="white",
         )
-        value = f" {finding.epsilon:.2f}" if isfinite(finding.epsilon) else " infinite"
+        value = f" {fixed_down(finding.epsilon, 2)}" if isfinite(finding.epsilon) else " infinite"
         backdrop = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}  # keeps the claim's line off the number
         axes.text(min(finding.epsilon, longest), place, value, va="center", bbox=backdrop, zorder=3)
     axes.axvline(report.claimed.epsilon, color=_BLACK, linestyle="--")

@@ -18,13 +18,17 @@ from privet.audit.ledger_audit import ledger_audit
 from privet.audit.neighbours import NEIGHBOUR_PAIRS, NeighbourPair
 from privet.audit.projections import Predictions
 from privet.audit.report import AuditReport, Claim, Finding, Relation
+from privet.audit.search import search
 from privet.audit.statistical import statistical_audit
+from privet.audit.way_in.watching import without_unit
+from privet.audit.way_in.whole_way import QUICK, THOROUGH, WayInEffort, way_in_audit
 from privet.errors import AuditError, PrivetError, UnsoundWarning
 from privet.estimators.base import PrivateEstimator
 from privet.parameters import check_choice
+from privet.privacy.statements import stated_down, stated_up
 from privet.privacy.terms import Allowance
 from privet.schema.domains import Categorical, Domain, Numeric
-from privet.schema.schema import Schema
+from privet.schema.schema import Schema, Unit
 
 Level = Literal["quick", "thorough"]
 
@@ -37,12 +41,16 @@ class Effort:
     trainings: int  # for each pair, all in all
     pairs: int  # canaries and named pairs for the statistical audit
     replays: int  # canaries for the ledger audit
+    steps: tuple[int, ...] = (90, 30)  # of the search: for records, for units, on numbers
+    way_in: WayInEffort = QUICK
 
 
 SMALL = ((2, 1, 2), (1, 1, 2))
 EFFORTS = {
-    "quick": Effort(SMALL, 400, 2, 2),
-    "thorough": Effort(((2, 2, 3), (1, 2, 4), (2, 2, 2), *SMALL), 8_000, 1_000, 1_000),
+    "quick": Effort(SMALL, 270, 2, 2),
+    "thorough": Effort(
+        ((2, 2, 3), (1, 2, 4), (2, 2, 2), *SMALL), 7_500, 1_000, 1_000, steps=(600, 300, 300), way_in=THOROUGH
+    ),
 }
 
 # Trees that are trained thousands of times are few and small; a claim does not depend on their number.
@@ -66,8 +74,10 @@ def audit(
     Parameters
     ----------
     estimator : estimator, callable or "file.py:function"
-        A privet estimator states its own claim and is audited exactly (on a tiny schema, with few small trees), by its
-        ledger, and by training it many times on neighbouring data sets. For anything else, a function
+        A privet estimator states its own claim and is audited exactly (on a tiny schema, with few small trees), by a
+        search for neighbours with a large loss, on the whole way from a frame to its learner (units, encoding, blocks,
+        coins, draws, budgets), by its ledger, and by training it many times on neighbouring data sets. For anything
+        else, a function
         ``train(X, y)`` that returns a fresh model, only the last is possible, and the claim must be stated.
     level : {"quick", "thorough"}
         Seconds or minutes of work.
@@ -130,15 +140,23 @@ def _audit_of_ours(
 
     exact = _exact_part(estimator, effort, notes)
     if exact is not None:
-        findings.append(_exact_finding(exact))
+        findings.append(_exact_finding(exact, f"exact law, {exact.data_sets} data sets", "exact"))
         upper = exact.loss if exact.measure == "epsilon" else None
-    own = list(pairs) if pairs is not None else _canaries(estimator.schema, notes)
+    searched, growths = _search_part(estimator, effort, notes)
+    findings += searched
+    findings += way_in_audit(estimator, effort.way_in, notes)
+    if pairs is None and estimator.schema.unit is not None:
+        notes.append("Replayed and trained on single records, without the unit: a unit's rows are for the search.")
+        estimator = without_unit(estimator)
+    schema = estimator.schema
+    assert schema is not None
+    own = list(pairs) if pairs is not None else _canaries(schema, notes)
     findings += ledger_audit(estimator, own[: effort.replays])
-    named = [] if isinstance(estimator.schema.target, Numeric) else named_pairs(claim.relation)  # they have classes
+    named = [] if isinstance(schema.target, Numeric) else named_pairs(claim.relation)  # they have classes
     trained = own if pairs is not None else [*own, *named][: effort.pairs]
     statistical, trainings = _statistical_part(estimator, claim, trained, effort, n_jobs, verbose, notes)
     findings += statistical
-    return AuditReport(type(estimator).__name__, claim, findings, upper, trainings, notes)
+    return AuditReport(type(estimator).__name__, claim, findings, upper, trainings + growths, notes)
 
 
 def named_pairs(relation: Relation) -> list[NeighbourPair]:
@@ -188,16 +206,39 @@ def _exact_part(estimator: PrivateEstimator, effort: Effort, notes: list[str]) -
     return None
 
 
-def _exact_finding(exact: ExactResult) -> Finding:
+def _exact_finding(exact: ExactResult, name: str, kind: Literal["exact", "search"]) -> Finding:
     where = "no data set" if exact.witness is None else str(exact.witness)
     return Finding(
-        name=f"exact law, {exact.data_sets} data sets",
+        name=name,
         flaw=f"the loss in {exact.measure} is above the claim",
-        kind="exact",
+        kind=kind,
         epsilon=exact.loss if exact.measure == "epsilon" else (math.inf if exact.refuted else 0.0),
         refuted=exact.refuted,
-        event=f"{exact.measure} {exact.loss:.6g} of {exact.claimed:.6g} at {where}",
+        event=f"{exact.measure} {stated_down(exact.loss)} of {stated_up(exact.claimed)} at {where}",
     )
+
+
+def _search_part(estimator: PrivateEstimator, effort: Effort, notes: list[str]) -> tuple[list[Finding], int]:
+    """Search on the tiny schema, for single records and for units of two rows; then on a number, if there is time."""
+    assert estimator.schema is not None
+    small = tiny_subject(estimator)
+    unit = Unit("unit", 2 if estimator.schema.unit is None else estimator.schema.unit.max_rows)
+    tiny, number = small.schema, {"x": Numeric(0, 1, bins=4)}
+    places = {
+        "records": tiny,
+        f"units of {unit.max_rows} rows": Schema(tiny.features, tiny.target, neighbours=tiny.neighbours, unit=unit),
+        "records with a number": Schema(number, tiny.target, neighbours=tiny.neighbours),
+    }
+    findings, growths = [], 0
+    for (name, schema), steps in zip(places.items(), effort.steps, strict=False):
+        try:
+            found = search(replace(small, schema=schema), steps)
+        except AuditError as error:
+            notes.append(f"No search among {name}: {error}.")
+            continue
+        findings.append(_exact_finding(found, f"search, {found.data_sets} pairs of {name}", "search"))
+        growths += 2 * found.data_sets
+    return findings, growths
 
 
 def _canaries(schema: Schema, notes: list[str]) -> list[NeighbourPair]:
