@@ -10,8 +10,8 @@ from privet.audit.exact import exact_audit
 from privet.errors import UnsoundWarning
 from privet.privacy.terms import Allowance
 from privet.tables import MemoryTable
-from privet.trees.builder import Multiway, Threshold, TreeBuilder
-from privet.trees.features import Domains
+from privet.trees.explicit_trees import Multiway, Threshold, TreeBuilder
+from privet.trees.structure import Domains
 from privet_papers import RGVForestClassifier
 from privet_papers.fletcher_islam_2017.fs import FSTree
 from privet_papers.fletcher_islam_2017.jpw import JPWForest, jpw_depth

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from privet.learners.disjoint_forest.depth import fletcher_depth
-from privet.trees.own_leaves import with_own_leaves
-from privet.trees.random_trees import RandomTrees
+from privet.trees.random_trees import RandomTrees, with_own_leaves
 from privet_papers.fletcher_islam_2017.cells import cross_validated, estimated_leaves, flipped, leaf_facts
 from privet_papers.fletcher_islam_2017.data import BENCHMARKS, SYNTHETIC, load
 from privet_papers.fletcher_islam_2017.layout import averaged, compared

@@ -9,8 +9,7 @@ from privet import Categorical, Schema
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
 from privet.learners.disjoint_forest.forest import DisjointForest
-from privet.learners.disjoint_forest.margin_law import MarginLaw
-from privet.learners.disjoint_forest.margins import margin_scores
+from privet.learners.disjoint_forest.margin_law import MarginLaw, margin_scores
 from privet.privacy.terms import Allowance
 
 pytestmark = pytest.mark.law

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from privet.schema.encoding import ClassTarget, Column, Encoding
-from privet.trees.builder import Multiway, Split, Subset, Threshold, TreeBuilder
 from privet.trees.complete_trees import CompleteTrees
-from privet.trees.explicit_trees import ExplicitTrees
-from privet.trees.features import Domains
+from privet.trees.explicit_trees import ExplicitTrees, Multiway, Split, Subset, Threshold, TreeBuilder
+from privet.trees.structure import Domains
 
 SIZES = st.one_of(st.integers(1, 5), st.integers(60, 70), st.just(256), st.just(300))
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from privet import Categorical, Numeric, Schema
 from privet.randomness.public import public_rng
 from privet.tables import Block, MemoryTable
-from privet.trees.builder import Subset, Threshold
 from privet.trees.candidates import Candidates
-from privet.trees.features import Domains
+from privet.trees.explicit_trees import Subset, Threshold
 from privet.trees.greedy import GreedyGrowth
 from privet.trees.kernels.sibling_histogram import SiblingHistogram
 from privet.trees.scores import SCORES
+from privet.trees.structure import Domains
 
 SCHEMA = Schema(
     {

@@ -11,8 +11,7 @@ from privet.errors import NonPrivateWarning, ParameterError
 from privet.privacy.events import Mechanism
 from privet.testing import seeded_noise
 from privet.trees.explicit_trees import ExplicitTrees
-from privet.trees.own_leaves import with_own_leaves
-from privet.trees.random_trees import RandomTrees
+from privet.trees.random_trees import RandomTrees, with_own_leaves
 
 MIXED = Schema(
     {"x": Numeric(0, 1), "z": Numeric(0, 1, missing=True), "c": Categorical(list("abcd"))}, classes=["no", "yes"]

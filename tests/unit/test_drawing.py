@@ -9,8 +9,8 @@ from privet import Categorical, Numeric, PrivaTreeClassifier, RandomDecisionFore
 from privet.errors import ParameterError
 from privet.models.drawing import sketch
 from privet.models.forest import Forest, LeafCounts, LeafLabels
-from privet.trees.builder import Multiway, Subset, Threshold, TreeBuilder
-from privet.trees.features import Domains
+from privet.trees.explicit_trees import Multiway, Subset, Threshold, TreeBuilder
+from privet.trees.structure import Domains
 
 SCHEMA = Schema(
     {

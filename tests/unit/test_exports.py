@@ -12,11 +12,10 @@ from privet.exports import codes_of, onnx_inputs, to_onnx, to_shap, to_sklearn_t
 from privet.exports.explicit import as_explicit
 from privet.exports.onnx_file import forest_to_onnx
 from privet.exports.thresholds import average_votes, threshold_trees
-from privet.models.forest import Forest
-from privet.models.leaves import LeafCounts, LeafLabels
+from privet.models.forest import Forest, LeafCounts, LeafLabels
 from privet.trees.complete_trees import CompleteTrees
-from privet.trees.features import Domains
 from privet.trees.random_trees import RandomTrees
+from privet.trees.structure import Domains
 from tests.unit.forests import grown, random_codes, small_encoding
 
 onnxruntime = pytest.importorskip("onnxruntime")

@@ -15,13 +15,13 @@ from privet.errors import ParameterError
 from privet.learners.boosting import gradient_histogram, gradients
 from privet.learners.boosting.base_tables import in_fixed_point
 from privet.learners.boosting.gradients import LARGEST_SCORE, ONE, SCORE_STATE, Huber, Logistic, Softmax
-from privet.learners.disjoint_forest import margins
+from privet.learners.disjoint_forest import margin_law as margins
 from privet.learners.matrix_forest.strategy import Explicit
 from privet.learners.multinomial_forest.honest_growth import lay_out_records
 from privet.tables import Block, MemoryTable
-from privet.trees.builder import Threshold, TreeBuilder
-from privet.trees.features import Domains
+from privet.trees.explicit_trees import Threshold, TreeBuilder
 from privet.trees.scores import head_start
+from privet.trees.structure import Domains
 from privet_papers.fletcher_islam_2017.fs import FSTreeClassifier
 from privet_papers.fletcher_islam_2017.pruning import prune_by_error
 

@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError
-from privet.models.forest import Forest, estimate_bytes
-from privet.models.leaves import LeafCounts, LeafLabels
-from privet.trees.builder import Threshold, TreeBuilder
-from privet.trees.explicit_trees import ExplicitTrees
-from privet.trees.features import Domains
+from privet.models.forest import Forest, LeafCounts, LeafLabels, estimate_bytes
+from privet.trees.explicit_trees import ExplicitTrees, Threshold, TreeBuilder
 from privet.trees.random_trees import RandomTrees
+from privet.trees.structure import Domains
 from tests.unit.forests import encodings, grown, random_codes, small_encoding
 
 laws = settings(deadline=None, max_examples=40)

@@ -22,11 +22,10 @@ from privet.models.files import (
     model_to_dict,
     parse_json,
 )
-from privet.models.forest import Forest
-from privet.models.leaves import LeafCounts, LeafLabels
+from privet.models.forest import Forest, LeafCounts, LeafLabels
 from privet.schema.encoding import Encoding
-from privet.trees.features import Domains
 from privet.trees.random_trees import RandomTrees
+from privet.trees.structure import Domains
 from tests.unit.forests import encodings, grown, random_codes, small_encoding
 
 laws = settings(deadline=None, max_examples=40)

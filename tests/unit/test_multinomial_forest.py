@@ -22,7 +22,7 @@ from privet.privacy.laws import mixture_epsilon
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import public_rng
 from privet.trees.candidates import Candidates
-from privet.trees.features import Domains
+from privet.trees.structure import Domains
 
 SCHEMA = Schema(
     {"x": Numeric(0, 1), "z": Numeric(0, 1, missing=True), "c": Categorical(["a", "b", "c"])}, classes=[0, 1]

@@ -9,7 +9,7 @@ import pytest
 from privet import Categorical, Numeric, PrivaTreeClassifier, Schema
 from privet.errors import ParameterError
 from privet.estimators.learning import Hints
-from privet.learners.privatree.budget import label_error, tree_budget
+from privet.learners.privatree.plan import label_error, tree_budget
 from privet.learners.privatree.tree import PrivaTree
 from privet.mechanisms.release import open_release, secret_key
 from privet.privacy.ledger import Ledger

@@ -19,8 +19,8 @@ from privet.learners.matrix_forest.subsets import covering_subsets, random_subse
 from privet.learners.matrix_forest.support import supports
 from privet.learners.matrix_forest.votes import BatchVotes, ForestVotes, elementary_symmetric
 from privet.randomness.public import public_rng
-from privet.trees.features import Domains
 from privet.trees.id3_trees import draw_id3_trees
+from privet.trees.structure import Domains
 from privet_papers.tajima_2025.matrices import DecisionPaths
 
 CAR = DomainCells((4, 4, 4, 3, 3, 3))

@@ -13,10 +13,9 @@ from privet.randomness.hashing import bounded, mix
 from privet.schema.encoding import Encoding
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
-from privet.trees.features import Domains
 from privet.trees.kernels.blocks import BLOCK_ROWS
 from privet.trees.random_trees import RandomTrees
-from privet.trees.splits import Splits
+from privet.trees.structure import Domains, Splits
 from tests.unit.forests import encodings, grown, plain_route, random_codes
 from tests.unit.forests import small_encoding as make_small_encoding
 

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,15 @@ from privet.tables.reading import encode_table, threads
 NO_SCHEMA = "no schema was given: bounds, categories and classes were read off the data"
 _told_of_delta: set[tuple[Fraction, int | None]] = set()  # what fits in this process have warned of
 MOST_ROWS = 10**15  # that a hint may speak of; beyond, squares leave the range of a double
+
+
+class _Planned(NamedTuple):
+    """All that is decided before any data is seen, and the ledger that states what it will cost."""
+
+    learner: Learner[Any]
+    encoding: Encoding
+    plan: Plan
+    stated: Ledger
 
 
 class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
@@ -105,9 +114,9 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         if schema is None:
             raise ParameterError("plan() needs to know what is public: pass schema=Schema(...)")
         hint = self.n_rows_hint if n_rows_hint is None else n_rows_hint
-        planned = self._plan(make_learner, schema, hint, noise_source())[2]
-        _warn_of_large_delta(planned.allowance, hint)
-        return planned
+        stated = self._plan(make_learner, schema, hint, noise_source()).stated
+        _warn_of_large_delta(stated.allowance, hint)
+        return stated
 
     def _fit(self, make_learner: Callable[[], Learner[Any]], X: Any, y: Any, unsupported: Mapping[str, Any]) -> Self:
         """Carry out `fit`, likewise."""
@@ -119,12 +128,12 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         # Both are asked for once, here: what changes before the fit is done, in another thread, does not touch it.
         charged, noise = budgets.in_force(self._carried_budgets), noise_source()
         schema, X, y = self._read(X, y)
-        learner, plan, planned = self._plan(make_learner, schema, self.n_rows_hint, noise)
-        _warn_of_large_delta(planned.allowance, self.n_rows_hint, again=False)
+        learner, encoding, plan, stated = self._plan(make_learner, schema, self.n_rows_hint, noise)
+        _warn_of_large_delta(stated.allowance, self.n_rows_hint, again=False)
         rng = public_rng(self.random_state)
-        table = encode_table(schema, schema.encoding(learner.bins), X, y, secret_key, threads(self.n_jobs))
-        budgets.charge(charged, planned, type(self).__name__)
-        ledger = Ledger(planned.terms, planned.allowance, _doubts(schema, noise), planned.cost)
+        table = encode_table(schema, encoding, X, y, secret_key, threads(self.n_jobs))
+        budgets.charge(charged, stated, type(self).__name__)
+        ledger = Ledger(stated.terms, stated.allowance, _doubts(schema, noise), stated.cost)
         self.model_ = learner.grow(table, open_release(ledger, noise), rng, plan)
         self.privacy_ = ledger
         self._note_public_facts(schema, table.encoding)
@@ -145,17 +154,16 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
 
     def _plan(
         self, make_learner: Callable[[], Learner[Any]], schema: Schema, n_rows_hint: int | None, noise: Noise
-    ) -> tuple[Learner[Any], Plan, Ledger]:
-        terms, hints = Terms.of(schema), _hints(n_rows_hint)
-        allowance = self._allowance(schema, hints)
-        learner = make_learner()
-        share = None if allowance is None else allowance.whole
-        plan = learner.plan(schema.encoding(learner.bins), terms, share, hints)
-        ledger = Ledger.stating(terms, allowance, plan.whole, _doubts(schema, noise))
-        ledger.plan = plan
-        return learner, plan, ledger
+    ) -> _Planned:
+        learner, terms, hints = make_learner(), Terms.of(schema), _hints(n_rows_hint)
+        encoding = schema.encoding(learner.bins)
+        allowance = self._allowance(encoding, terms, hints)
+        plan = learner.plan(encoding, terms, None if allowance is None else allowance.whole, hints)
+        stated = Ledger.stating(terms, allowance, plan.whole, _doubts(schema, noise))
+        stated.plan = plan
+        return _Planned(learner, encoding, plan, stated)
 
-    def _allowance(self, schema: Schema, hints: Hints) -> Allowance | None:
+    def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
         """Return the guarantee to plan with: the one asked for, unless a subclass has a stronger one for free."""
         return None if self.epsilon is None else Allowance.of(self.epsilon, self.delta)
 

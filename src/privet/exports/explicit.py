@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError
-from privet.models.forest import Forest
-from privet.models.leaves import LeafLabels, Structure
+from privet.models.forest import Forest, LeafLabels, Structure
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.random_trees import RandomTrees
-from privet.trees.splits import Splits
+from privet.trees.structure import Splits
 
 
 def forest_of(estimator: object) -> Forest:

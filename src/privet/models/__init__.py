@@ -2,8 +2,7 @@
 
 from privet.models import forest_files as _forest_files  # registers forests with files
 from privet.models.files import digest, model_from_dict, model_to_dict
-from privet.models.forest import Forest, estimate_bytes
-from privet.models.leaves import LeafCounts, LeafLabels
+from privet.models.forest import Forest, LeafCounts, LeafLabels, estimate_bytes
 
 del _forest_files
 

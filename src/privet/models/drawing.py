@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privet.errors import ParameterError
-from privet.models.leaves import LeafCounts, Structure
+from privet.models.forest import LeafCounts, Structure
 from privet.privacy.statements import percent_up, stated_down
 from privet.schema.encoding import ClassTarget, Column, Encoding
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.random_trees import RandomTrees
-from privet.trees.splits import Splits
+from privet.trees.structure import Splits
 from privet.writing import replace_figure
 
 if TYPE_CHECKING:

@@ -6,14 +6,12 @@ import numpy as np
 
 from privet.errors import ModelFileError, PrivetError
 from privet.models.files import Content, Reader, array_to_dict, register
-from privet.models.forest import VOTINGS, Forest, Voting
-from privet.models.leaves import Empty, LeafCounts, LeafLabels, Structure
+from privet.models.forest import VOTINGS, Empty, Forest, LeafCounts, LeafLabels, Structure, Voting
 from privet.schema.encoding import Encoding
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
-from privet.trees.features import Domains
 from privet.trees.random_trees import RandomTrees, Rule
-from privet.trees.splits import Splits
+from privet.trees.structure import Domains, Splits
 
 _SPLITS = ("feature", "cut", "missing_first", "set_index", "sets")
 _NODES = ("first_child", "n_children", "leaf", "tree_offsets", "leaves_per_tree")

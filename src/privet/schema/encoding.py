@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from privet.errors import SchemaError
 from privet.frames.reading import Category, Values, column_blocks, open_frame, read_feature, read_values, stored_by_rows
-from privet.schema.grids import MAX_CODES, count_cuts_below, count_cuts_below_in_rows
+from privet.schema.grids import MAX_CODES
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,8 @@ class Column:
         if problem:
             raise SchemaError(problem)
         if self.ordered:
+            from privet.schema.grid_kernels import count_cuts_below  # numba takes long to import
+
             count_cuts_below(values.numbers(), self.cuts, self.code_of_missing, out)
             if values.absent is not None:
                 out[values.absent] = self.code_of_missing
@@ -220,6 +222,8 @@ class Encoding:
             ordered = [feature for feature in left if self.columns[feature].ordered]
             cuts = {feature: self.columns[feature].cuts for feature in ordered}
             missing = {feature: self.columns[feature].code_of_missing for feature in ordered}
+            from privet.schema.grid_kernels import count_cuts_below_in_rows
+
             count_cuts_below_in_rows(frame, cuts, missing, codes)
             left = [feature for feature in left if not self.columns[feature].ordered]
         for rows, block in column_blocks(frame, opened) if left else ():

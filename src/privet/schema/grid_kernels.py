@@ -1,17 +1,20 @@
-"""Compiled counting of cuts below numbers. Two ways, one answer: the number of cuts strictly below each value.
+"""Counting of cuts below numbers, compiled. Two ways, one answer: the number of cuts strictly below each value.
 
-`privet.schema.grids` fetches this file when the first frame is encoded, since numba takes long to import.
+This file is only fetched when the first frame is encoded, since numba takes long to import.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled
+from privet.schema.grids import prepared
 
-_ROWS_AT_ONCE = 256  # one cache line of each of these rows fits the nearest cache, and serves eight features in turn
+_ROWS_IN_TURN = 256  # one cache line of each of these rows fits the nearest cache, and serves eight features in turn
 _SEARCHES = 8
+_ROWS_CONVERTED = 16_384  # a buffer of doubles this long stays in the second-level cache
 
 Floats = NDArray[np.float64]
 
@@ -90,11 +93,68 @@ def count_cells_of_rows(
     cuts : float64 array
         The cuts of all these columns in a row; those of a column end at its entry in `cuts_end`.
     """
-    for start in range(0, values.shape[0], _ROWS_AT_ONCE):
-        stop = min(start + _ROWS_AT_ONCE, values.shape[0])
+    for start in range(0, values.shape[0], _ROWS_IN_TURN):
+        stop = min(start + _ROWS_IN_TURN, values.shape[0])
         begin = 0
         for index in range(columns.size):
             column, end = columns[index], cuts_end[index]
             of_column, cells = values[start:stop, column], out[column, start:stop]
             count_cells(of_column, cuts[begin:end], cuts_per_unit[index], nan_codes[index], cells)
             begin = end
+
+
+def count_cuts_below(values: NDArray[Any], cuts: Sequence[float], nan_code: int, out: NDArray[Any]) -> None:
+    """Write the cell of every number into `out`; what is not a number gets `nan_code`.
+
+    Parameters
+    ----------
+    values
+        One-dimensional, of any real dtype and any stride.
+    cuts
+        Strictly increasing.
+    out
+        Contiguous, uint8 or uint16, as long as `values`.
+    """
+    grid = prepared(tuple(cuts))
+    if values.dtype == np.float64 and values.flags.c_contiguous:
+        count_cells(values, *grid, nan_code, out)
+        return
+    # Converting block by block needs no second copy of the column, and one compiled function serves all dtypes.
+    buffer = np.empty(min(_ROWS_CONVERTED, len(values)), dtype=np.float64)
+    for start in range(0, len(values), _ROWS_CONVERTED):
+        stop = min(start + _ROWS_CONVERTED, len(values))
+        block = buffer[: stop - start]
+        with np.errstate(all="ignore"):  # what a wider float or a signalling NaN does there is a fact about a record
+            block[:] = values[start:stop]
+        count_cells(block, *grid, nan_code, out[start:stop])
+
+
+def count_cuts_below_in_rows(
+    values: NDArray[np.float64],
+    cuts: Mapping[int, Sequence[float]],
+    nan_codes: Mapping[int, int],
+    out: NDArray[Any],
+) -> None:
+    """Do the same for columns of an array that is stored row by row, without turning it into columns first.
+
+    Parameters
+    ----------
+    values
+        Of shape (n_rows, n_columns), contiguous.
+    cuts, nan_codes
+        By column; other columns are left alone.
+    out
+        Of shape (n_columns, n_rows), uint8 or uint16.
+    """
+    if not cuts:
+        return
+    grids = [prepared(tuple(cuts[column])) for column in cuts]
+    count_cells_of_rows(
+        values,
+        np.array(list(cuts), dtype=np.int64),
+        np.concatenate([grid.cuts for grid in grids]),
+        np.cumsum([len(grid.cuts) for grid in grids], dtype=np.int64),
+        np.array([grid.cuts_per_unit for grid in grids]),
+        np.array([nan_codes[column] for column in cuts], dtype=np.int64),
+        out,
+    )

@@ -3,12 +3,8 @@
 A grid is a strictly increasing tuple of cuts. The cell of a number is *the number of cuts strictly below it*, so that
 `cell <= c` says the same as `x <= cuts[c]`. Cuts are computed in exact or correctly rounded arithmetic, never by the
 platform's own `pow`, so that a schema means the same on every machine.
-
-The loops that count are machine code (`privet.schema.grid_kernels`), which is only fetched when the first frame is
-encoded: importing this file stays cheap.
 """
 
-from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -23,7 +19,6 @@ MAX_CODES = 65_535
 """The most codes that one feature may have, "other" and "missing" included."""
 
 _DIGITS = Context(prec=50)
-_ROWS_AT_ONCE = 16_384  # a buffer of doubles this long stays in the second-level cache
 
 
 @lru_cache(maxsize=4096)
@@ -79,64 +74,3 @@ def prepared(cuts: tuple[float, ...]) -> Grid:
         nearest = (array - array[0]) * cuts_per_unit + 0.5
         found_by_arithmetic = np.array_equal(np.floor(nearest), np.arange(len(array)))
     return Grid(array, float(cuts_per_unit) if found_by_arithmetic else 0.0)
-
-
-def count_cuts_below(values: npt.NDArray[Any], cuts: Sequence[float], nan_code: int, out: npt.NDArray[Any]) -> None:
-    """Write the cell of every number into `out`; what is not a number gets `nan_code`.
-
-    Parameters
-    ----------
-    values
-        One-dimensional, of any real dtype and any stride.
-    cuts
-        Strictly increasing.
-    out
-        Contiguous, uint8 or uint16, as long as `values`.
-    """
-    from privet.schema.grid_kernels import count_cells  # numba takes long to import
-
-    grid = prepared(tuple(cuts))
-    if values.dtype == np.float64 and values.flags.c_contiguous:
-        count_cells(values, *grid, nan_code, out)
-        return
-    # Converting block by block needs no second copy of the column, and one compiled function serves all dtypes.
-    buffer = np.empty(min(_ROWS_AT_ONCE, len(values)), dtype=np.float64)
-    for start in range(0, len(values), _ROWS_AT_ONCE):
-        stop = min(start + _ROWS_AT_ONCE, len(values))
-        block = buffer[: stop - start]
-        with np.errstate(all="ignore"):  # what a wider float or a signalling NaN does there is a fact about a record
-            block[:] = values[start:stop]
-        count_cells(block, *grid, nan_code, out[start:stop])
-
-
-def count_cuts_below_in_rows(
-    values: npt.NDArray[np.float64],
-    cuts: Mapping[int, Sequence[float]],
-    nan_codes: Mapping[int, int],
-    out: npt.NDArray[Any],
-) -> None:
-    """Do the same for columns of an array that is stored row by row, without turning it into columns first.
-
-    Parameters
-    ----------
-    values
-        Of shape (n_rows, n_columns), contiguous.
-    cuts, nan_codes
-        By column; other columns are left alone.
-    out
-        Of shape (n_columns, n_rows), uint8 or uint16.
-    """
-    from privet.schema.grid_kernels import count_cells_of_rows
-
-    if not cuts:
-        return
-    grids = [prepared(tuple(cuts[column])) for column in cuts]
-    count_cells_of_rows(
-        values,
-        np.array(list(cuts), dtype=np.int64),
-        np.concatenate([grid.cuts for grid in grids]),
-        np.cumsum([len(grid.cuts) for grid in grids], dtype=np.int64),
-        np.array([grid.cuts_per_unit for grid in grids]),
-        np.array([nan_codes[column] for column in cuts], dtype=np.int64),
-        out,
-    )

@@ -1,7 +1,9 @@
-"""The two-way splits that a greedy learner may choose among: a public list, fixed before any data is seen.
+"""The two-way splits that a greedy learner may choose among: a public list, fixed before any data, and their scores.
 
 What a private selection pays for grows with the logarithm of the number of candidates only, so the lists are generous:
-every threshold of every grid, and for a feature with few categories every way to divide them in two.
+every threshold of every grid, and for a feature with few categories every way to divide them in two. Scores come from a
+histogram, at a few operations per class: along a walk one code at a time changes sides, and subsets are visited in the
+order of the Gray code, in which two neighbours differ in one code as well.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,13 +15,106 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.compiling import compiled, inlined
 from privet.randomness.public import PublicRng
-from privet.trees.builder import Split, Subset, Threshold
-from privet.trees.candidate_scores import score_candidates
-from privet.trees.features import Domains
-from privet.trees.scores import Score
+from privet.trees.explicit_trees import Split, Subset, Threshold
+from privet.trees.scores import Score, child_score
+from privet.trees.structure import Domains
 
 IntArray = NDArray[np.int64]
+
+
+@inlined
+def _two_children(kind: int, part: IntArray, whole: IntArray) -> int:
+    """Return the score of a split into `part` and the rest of `whole`, both class counts."""
+    total = largest = squares = 0
+    other_total = other_largest = other_squares = 0
+    for label in range(whole.size):
+        count = part[label]
+        other = whole[label] - count
+        total += count
+        squares += count * count
+        largest = max(largest, count)
+        other_total += other
+        other_squares += other * other
+        other_largest = max(other_largest, other)
+    return child_score(kind, total, largest, squares) + child_score(kind, other_total, other_largest, other_squares)
+
+
+@inlined
+def _add(counts: IntArray, part: IntArray) -> bool:
+    """Add counts, many of which are zero further down a tree; return whether there were any."""
+    changed = False
+    for label in range(part.size):
+        part[label] += counts[label]
+        changed |= counts[label] != 0
+    return changed
+
+
+@compiled
+def score_candidates(
+    kind: int,
+    histogram: IntArray,
+    offsets: IntArray,
+    walk_feature: IntArray,
+    walk_offsets: IntArray,
+    codes: IntArray,
+    stands: NDArray[np.bool_],
+    subset_feature: IntArray,
+    out: IntArray,
+) -> None:
+    """Write the score of every candidate at every node into `out` (n_nodes, n_candidates).
+
+    Parameters
+    ----------
+    kind : int
+        Which score; see `privet.trees.scores.Kind`.
+    histogram : int64 array of shape (n_nodes, total number of codes, n_classes)
+        Counts; the codes of feature f are offsets[f] to offsets[f + 1].
+    offsets : int64 array
+        Where each feature's codes begin.
+    walk_feature, walk_offsets, codes : int64 arrays
+        The walks: codes[walk_offsets[w]:walk_offsets[w + 1]] change sides one after the other.
+    stands : bool array
+        Whether there is a candidate after each code of the walks.
+    subset_feature : int64 array
+        Features of which all subsets without the first code are candidates.
+    """
+    n_nodes, _, n_classes = histogram.shape
+    whole = np.zeros(n_classes, np.int64)
+    part = np.zeros(n_classes, np.int64)
+    for node in range(n_nodes):
+        whole[:] = 0
+        for code in range(offsets[0], offsets[1]):
+            whole += histogram[node, code]
+        place = 0
+        for walk in range(walk_feature.size):
+            begin = offsets[walk_feature[walk]]
+            part[:] = 0
+            score = _two_children(kind, part, whole)
+            for step in range(walk_offsets[walk], walk_offsets[walk + 1]):
+                if _add(histogram[node, begin + codes[step]], part):
+                    score = _two_children(kind, part, whole)
+                if stands[step]:
+                    out[node, place] = score
+                    place += 1
+        for index in range(subset_feature.size):
+            begin = offsets[subset_feature[index]]
+            n_codes = offsets[subset_feature[index] + 1] - begin
+            part[:] = 0
+            for number in range(1, 1 << (n_codes - 1)):
+                # from number - 1 to number the Gray code flips the lowest set bit of number
+                bit = 0
+                while number >> bit & 1 == 0:
+                    bit += 1
+                gray = number ^ number >> 1
+                if gray >> bit & 1 == 1:
+                    part += histogram[node, begin + bit + 1]
+                else:
+                    part -= histogram[node, begin + bit + 1]
+                out[node, place] = _two_children(kind, part, whole)
+                place += 1
+
 
 ALL_SUBSETS_UP_TO = 12  # categories: 2047 subsets
 WALKS = 2048  # about so many candidates come from random orders of a feature's many categories

@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError
-from privet.trees.features import Domains
 from privet.trees.kernels import complete
 from privet.trees.kernels.node_tests import NodeTests
-from privet.trees.protocol import Trees, check_number_of_leaves
-from privet.trees.splits import Splits
+from privet.trees.structure import Domains, Splits, Trees, check_number_of_leaves
 
 
 @dataclass(frozen=True, eq=False)

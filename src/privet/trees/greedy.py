@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.tables.protocol import Block, Table
-from privet.trees.builder import TreeBuilder
 from privet.trees.candidates import Candidates
-from privet.trees.explicit_trees import ExplicitTrees
+from privet.trees.explicit_trees import ExplicitTrees, TreeBuilder
 from privet.trees.kernels.sibling_histogram import SiblingHistogram, StepDown
 from privet.trees.scores import Score, score_of_counts
 

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError
 from privet.randomness.public import PublicRng
 from privet.trees.explicit_trees import ExplicitTrees
-from privet.trees.features import Domains
-from privet.trees.splits import Splits
+from privet.trees.structure import Domains, Splits
 
 
 def draw_id3_trees(

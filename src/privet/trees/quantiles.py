@@ -20,7 +20,7 @@ from privet.privacy.events import Cost, Event
 from privet.privacy.terms import Share, Terms
 from privet.schema.encoding import Encoding
 from privet.tables.protocol import Block, Table
-from privet.trees.features import Domains
+from privet.trees.structure import Domains
 
 IntArray = NDArray[np.int64]
 

@@ -1,6 +1,7 @@
 """Random trees as a pure function of a public seed; written down only if asked, and only if they are small."""
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Self
 
@@ -11,11 +12,38 @@ from privet.errors import ParameterError
 from privet.schema.encoding import Encoding
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
-from privet.trees.features import Domains
 from privet.trees.kernels import implicit
 from privet.trees.kernels.implicit import RandomRule
-from privet.trees.protocol import Trees, check_number_of_leaves
-from privet.trees.splits import Splits
+from privet.trees.structure import Domains, Splits, Trees, check_number_of_leaves
+
+_WITHOUT_KNOWLEDGE = 8 << 30
+_ARRAYS = 4  # the sum, one block's counts, the noise, and the leaves' shares
+
+
+def check_leaves_fit(n_leaves: int, n_classes: int) -> None:
+    """Refuse a forest whose leaf counts would take more than half of this machine's memory.
+
+    Raises
+    ------
+    ParameterError
+        With the memory that would be needed, and the remedy.
+    """
+    needed = _ARRAYS * 8 * n_classes * n_leaves
+    allowed = memory_of_machine() // 2
+    if needed > allowed:
+        raise ParameterError(
+            f"{n_leaves} leaves with {n_classes} classes need about {needed / 2**30:.1f} GB, but at most "
+            f"{allowed / 2**30:.1f} GB may be used here: take fewer trees (n_trees) or less depth (max_depth)"
+        )
+
+
+def memory_of_machine() -> int:
+    """Return the bytes of physical memory, or a modest guess where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return _WITHOUT_KNOWLEDGE
+
 
 Rule = Literal["binary", "multiway"]
 
@@ -198,3 +226,33 @@ class RandomTrees(Trees):
             return self.materialise(most_nodes)
         except ParameterError:
             return self
+
+
+MOST_STORED_NODES = 1 << 20  # some 20 MB, a few of them in a file
+
+
+def with_own_leaves(trees: RandomTrees, most_nodes: int = MOST_STORED_NODES) -> ExplicitTrees | RandomTrees:
+    """Write small trees down and number their leaves one by one; return large ones as they are, leaves in buckets.
+
+    Parameters
+    ----------
+    trees : RandomTrees
+        Multi-way trees.
+    most_nodes : int
+        How many nodes all trees together may have to be small.
+
+    Notes
+    -----
+    *Privacy.* The choice and the numbers are functions of the public seed and the schema. Both ways every leaf id
+    exists whether or not any record reaches it.
+    """
+    written = trees.materialise_if_small(most_nodes)
+    if not isinstance(written, ExplicitTrees):
+        return trees
+    is_leaf = written.leaf >= 0
+    tree = np.repeat(np.arange(written.n_trees), np.diff(written.tree_offsets))
+    per_tree = np.bincount(tree[is_leaf], minlength=written.n_trees).astype(np.int64)
+    if per_tree.max() > trees.max_leaves:
+        return trees
+    leaf = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1).astype(np.int32)
+    return replace(written, leaf=leaf, leaves_per_tree=per_tree)

@@ -8,9 +8,9 @@ from privet.models.forest import Forest, LeafCounts
 from privet.privacy.events import Event
 from privet.privacy.plan import InSequence
 from privet.trees.candidates import Candidates
-from privet.trees.features import Domains
 from privet.trees.greedy import GreedyGrowth
 from privet.trees.scores import SCORES
+from privet.trees.structure import Domains
 
 SCORE = SCORES["mix"]
 

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from privet.learners.random_decision_forest.forest import RandomDecisionForest
 from privet.learners.random_decision_forest.shape import forest_shape
 from privet.mechanisms.release import Release, drawn
-from privet.models.forest import Forest, LeafCounts
-from privet.models.leaves import Empty
+from privet.models.forest import Empty, Forest, LeafCounts
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
 from privet.randomness.public import public_rng
@@ -54,7 +53,7 @@ SOURCES = (
         "privet.privacy.terms",
     ),
     *("privet.trees.kernels.complete", "privet.trees.kernels.count", "privet.trees.kernels.vote"),
-    *("privet.trees.random_trees", "privet.models.leaves"),
+    *("privet.trees.random_trees", "privet.models.forest"),
     *("privet.learners.random_decision_forest.shape", "privet.learners.random_decision_forest.forest"),
     *("privet_papers.bojarski_2014.data", "privet_papers.framework.data"),
 )

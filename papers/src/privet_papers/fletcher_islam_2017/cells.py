@@ -14,16 +14,14 @@ from numpy.typing import NDArray
 from privet.errors import NonPrivateWarning, UnsoundWarning
 from privet.learners.disjoint_forest.depth import fletcher_depth
 from privet.learners.disjoint_forest.forest import FINE_GRID, DisjointForestClassifier
-from privet.learners.disjoint_forest.margin_law import MarginLaw
-from privet.learners.disjoint_forest.margins import margin_scores
+from privet.learners.disjoint_forest.margin_law import MarginLaw, margin_scores
 from privet.privacy import laws
 from privet.randomness.public import PublicRng, public_rng
 from privet.tables import MemoryTable
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.kernels.implicit import child_word, draw_multiway, enter_child, root_word
-from privet.trees.own_leaves import with_own_leaves
-from privet.trees.random_trees import RandomTrees
+from privet.trees.random_trees import RandomTrees, with_own_leaves
 from privet_papers import RGVForestClassifier, SmoothForestClassifier
 from privet_papers.fletcher_islam_2017.data import BENCHMARKS, Loaded, load
 from privet_papers.fletcher_islam_2017.fs import FSTreeClassifier

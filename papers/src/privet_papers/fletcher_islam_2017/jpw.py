@@ -23,8 +23,7 @@ from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
 from privet.trees.kernels.count import LeafClassCounts
-from privet.trees.own_leaves import with_own_leaves
-from privet.trees.random_trees import RandomTrees
+from privet.trees.random_trees import RandomTrees, with_own_leaves
 
 FINE_GRID = 255
 MAX_LEAVES = 65_536

@@ -12,13 +12,12 @@ from privet.compiling import compiled
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
 from privet.tables.protocol import Table
-from privet.trees.builder import Multiway, Split, Threshold, TreeBuilder
-from privet.trees.explicit_trees import ExplicitTrees
-from privet.trees.features import Domains
+from privet.trees.explicit_trees import ExplicitTrees, Multiway, Split, Threshold, TreeBuilder
 from privet.trees.greedy import AtRoot
 from privet.trees.kernels.blocks import Whole
 from privet.trees.kernels.histogram import NodeHistogram
 from privet.trees.scores import SCORES, head_start, score_of_counts
+from privet.trees.structure import Domains
 
 IntArray = NDArray[np.int64]
 

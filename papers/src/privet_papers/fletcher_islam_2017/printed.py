@@ -31,8 +31,7 @@ from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Block, Table
 from privet.trees.kernels.count import LeafClassCounts
-from privet.trees.own_leaves import with_own_leaves
-from privet.trees.random_trees import RandomTrees
+from privet.trees.random_trees import RandomTrees, with_own_leaves
 from privet_papers.framework.printed import PrintedClassifier, pure_epsilon
 from privet_papers.framework.smooth_sensitivity import FLAW, RATE, top_scores
 

@@ -23,7 +23,7 @@ SOURCES = (
     "privet.learners.disjoint_forest.depth",
     "privet.learners.disjoint_forest.labels",
     "privet.learners.disjoint_forest.margin_law",
-    "privet.trees.own_leaves",
+    "privet.trees.random_trees",
     "privet.trees.random_trees",
     "privet_papers.fletcher_islam_2017.data",
 )

@@ -18,8 +18,8 @@ from privet.privacy.terms import Allowance, Terms
 from privet.randomness.public import public_rng
 from privet.schema.encoding import Encoding
 from privet.tables.reading import encode_table
-from privet.trees.features import Domains
 from privet.trees.id3_trees import draw_id3_trees
+from privet.trees.structure import Domains
 from privet_papers.framework.data import DataSet, public_schema
 from privet_papers.framework.entry import Result, Settings
 

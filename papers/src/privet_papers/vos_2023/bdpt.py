@@ -32,9 +32,9 @@ from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
-from privet.trees.features import Domains
 from privet.trees.greedy import GreedyGrowth
 from privet.trees.quantiles import CodeCounts
+from privet.trees.structure import Domains
 from privet_papers.framework.printed import PrintedClassifier, pure_epsilon
 from privet_papers.vos_2023.one_against_rest import STEPS, average_gini, one_against_rest
 

@@ -27,7 +27,7 @@ from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
 from privet.trees.candidates import Candidates
-from privet.trees.features import Domains
+from privet.trees.structure import Domains
 from privet_papers.vos_2023.one_against_rest import RANGE, every_cut, grow_one_against_rest, one_against_rest
 
 SEES = "the records of each node; nodes of one level are disjoint"

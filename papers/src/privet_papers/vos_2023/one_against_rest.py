@@ -9,9 +9,9 @@ from privet.mechanisms.release import Release
 from privet.privacy.events import Event
 from privet.tables.protocol import Table
 from privet.trees.candidates import Candidates, Walk, thresholds
-from privet.trees.features import Domains
 from privet.trees.greedy import GreedyGrowth
 from privet.trees.scores import SCORES
+from privet.trees.structure import Domains
 
 IntArray = NDArray[np.int64]
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.estimators.learning import Hints
-from privet.learners.privatree.budget import label_error
+from privet.learners.privatree.plan import label_error
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_whole
@@ -34,13 +34,13 @@ from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
-from privet.trees.builder import Split, Subset, Threshold, TreeBuilder
 from privet.trees.candidates import Candidates
-from privet.trees.features import Domains
+from privet.trees.explicit_trees import Split, Subset, Threshold, TreeBuilder
 from privet.trees.greedy import AtRoot, GreedyGrowth
 from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.kernels.histogram import NodeHistogram
 from privet.trees.quantiles import JointQuantiles, OfFeature, counts_by_cell
+from privet.trees.structure import Domains
 from privet_papers.framework.printed import PrintedClassifier, pure_epsilon
 from privet_papers.vos_2023.one_against_rest import STEPS, average_gini
 

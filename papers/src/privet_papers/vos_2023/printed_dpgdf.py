@@ -22,7 +22,7 @@ from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
-from privet.trees.features import Domains
+from privet.trees.structure import Domains
 from privet_papers.framework.printed import PrintedClassifier, pure_epsilon
 from privet_papers.framework.smooth_sensitivity import FLAW, RATE, top_scores
 from privet_papers.vos_2023.one_against_rest import RANGE, grow_one_against_rest, one_against_rest

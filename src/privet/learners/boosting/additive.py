@@ -13,9 +13,8 @@ from privet.learners.boosting.gradients import LARGEST_SCORE, SCORE_BITS
 from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
 from privet.tables.protocol import IntArray
 from privet.trees.complete_trees import CompleteTrees
-from privet.trees.features import Domains
 from privet.trees.kernels.vote import sum_values
-from privet.trees.pickling import FieldsOnly
+from privet.trees.structure import Domains, FieldsOnly
 
 if TYPE_CHECKING:
     from pathlib import Path

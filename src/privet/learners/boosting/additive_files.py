@@ -9,7 +9,7 @@ from privet.models.files import Content, Reader, array_to_dict, register
 from privet.models.forest_files import structure_from_content, structure_to_content
 from privet.schema.encoding import Encoding
 from privet.trees.complete_trees import CompleteTrees
-from privet.trees.features import Domains
+from privet.trees.structure import Domains
 
 
 def additive_to_content(model: Additive) -> Content:

@@ -13,10 +13,9 @@ from privet.learners.boosting.base_tables import BaseTables
 from privet.learners.boosting.bins import CellGrid
 from privet.schema.encoding import Encoding
 from privet.tables.protocol import IntArray
-from privet.trees.builder import Split, Subset, Threshold
 from privet.trees.complete_trees import CompleteTrees
-from privet.trees.features import Domains
-from privet.trees.splits import Splits
+from privet.trees.explicit_trees import Split, Subset, Threshold
+from privet.trees.structure import Domains, Splits
 
 
 @dataclass(frozen=True, eq=False)

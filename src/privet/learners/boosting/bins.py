@@ -8,9 +8,9 @@ import numpy as np
 from privet.learners.boosting.gradient_histogram import Cells
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
-from privet.trees.builder import Split, Threshold
 from privet.trees.candidates import Candidates, Walk, orders, thresholds
-from privet.trees.features import Domains
+from privet.trees.explicit_trees import Split, Threshold
+from privet.trees.structure import Domains
 
 PUBLIC_CELLS = 240  # of equal width
 CATEGORY_ORDERS = 8  # random orders of a feature's categories, new for each tree

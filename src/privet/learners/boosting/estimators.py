@@ -12,11 +12,11 @@ from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier, PrivateRegressor
 from privet.estimators.learning import Hints
 from privet.learners.boosting.additive import Additive
-from privet.learners.boosting.learner import FINE_BINS, Boosting
+from privet.learners.boosting.learner import Boosting
 from privet.learners.boosting.outline import is_better_pure
 from privet.parameters import check_whole
 from privet.privacy.terms import Allowance, Terms
-from privet.schema.encoding import RangeTarget
+from privet.schema.encoding import Encoding, RangeTarget
 from privet.schema.schema import Schema
 from privet.tables.reading import threads
 
@@ -138,13 +138,13 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     array(['low', 'high'], dtype='<U4')
     """
 
-    def _allowance(self, schema: Schema, hints: Hints) -> Allowance | None:
+    def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
         """Stay with pure epsilon, a stronger guarantee, where so few things are measured that it costs less noise."""
-        asked = super()._allowance(schema, hints)
+        asked = super()._allowance(encoding, terms, hints)
         if asked is None or asked.rho is None:
             return asked
-        pure, encoding = Allowance.of(self.epsilon), schema.encoding(FINE_BINS)
-        better = is_better_pure(encoding, Terms.of(schema), asked.whole, pure.whole, hints.n_rows)
+        pure = Allowance.of(self.epsilon)
+        better = is_better_pure(encoding, terms, asked.whole, pure.whole, hints.n_rows)
         return pure if better else asked
 
     def noise_interval(self, X: Any, coverage: float = 0.9) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -14,8 +14,8 @@ from privet.learners.boosting.gradient_histogram import (
     GradientSums,
 )
 from privet.tables.protocol import IntArray, Table
-from privet.trees.builder import Split
 from privet.trees.candidates import Candidates, Walk
+from privet.trees.explicit_trees import Split
 
 
 class GradientGrowth:

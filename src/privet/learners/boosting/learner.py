@@ -31,8 +31,8 @@ from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding, RangeTarget
 from privet.tables import Table
-from privet.trees.features import Domains
 from privet.trees.quantiles import OfFeature, QuantileSearch
+from privet.trees.structure import Domains
 
 HISTOGRAM_CELLS = 4  # of a numeric feature where class histograms are all that is measured: no more than their groups
 MEAN_PART = Fraction(1, 2)  # of the base's budget, for the mean of a regression target

@@ -27,8 +27,7 @@ from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
 from privet.trees.kernels.count import LeafClassCounts
-from privet.trees.own_leaves import with_own_leaves
-from privet.trees.random_trees import RandomTrees
+from privet.trees.random_trees import RandomTrees, with_own_leaves
 
 Composition = Literal["disjoint", "sequential"]
 Empty = Literal["omit", "uniform"]
@@ -259,9 +258,9 @@ class DisjointForestClassifier(PrivateClassifier):
             int(self.max_leaves),
         )
 
-    def _allowance(self, schema: Schema, hints: Hints) -> Allowance | None:
+    def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
         """Stay with pure epsilon where its rate is no smaller than what delta would buy: it is the stronger claim."""
-        asked, learner = super()._allowance(schema, hints), self._learner()
+        asked, learner = super()._allowance(encoding, terms, hints), self._learner()
         if asked is None or asked.rho is None:
             return asked
         seen_by = 1 if learner.composition == "disjoint" else learner.n_trees

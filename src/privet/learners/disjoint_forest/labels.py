@@ -7,8 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from privet.learners.disjoint_forest.margin_law import MarginLaw, margin_event
-from privet.learners.disjoint_forest.margins import margin_scores
+from privet.learners.disjoint_forest.margin_law import MarginLaw, margin_event, margin_scores
 from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms
 from privet.tables.protocol import IntArray

@@ -26,9 +26,9 @@ from privet.randomness.public import PublicRng, public_rng
 from privet.schema.encoding import Encoding
 from privet.tables import Table
 from privet.tables.protocol import IntArray
-from privet.trees.features import Domains
 from privet.trees.id3_trees import draw_id3_trees
 from privet.trees.kernels.count import LeafClassCounts
+from privet.trees.structure import Domains
 
 Tune = Literal["public", "released"]
 Subsets = Literal["random", "covering"]

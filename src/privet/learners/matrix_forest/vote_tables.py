@@ -18,8 +18,8 @@ from privet.models.files import Content, Reader, array_to_dict, register
 from privet.models.forest_files import structure_from_content, structure_to_content
 from privet.schema.encoding import Encoding
 from privet.trees.explicit_trees import ExplicitTrees
-from privet.trees.features import Domains
 from privet.trees.kernels.vote import sum_values
+from privet.trees.structure import Domains
 
 
 def shares_of(votes: Floats) -> Floats:

@@ -33,8 +33,7 @@ from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Encoding
 from privet.tables.protocol import IntArray, Table
 from privet.trees.explicit_trees import ExplicitTrees
-from privet.trees.features import Domains
-from privet.trees.splits import Splits
+from privet.trees.structure import Domains, Splits
 
 Choice = Literal["multinomial", "best", "range", "bernoulli"]
 Points = Literal["halves", "bootstrap"]

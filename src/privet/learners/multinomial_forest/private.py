@@ -41,10 +41,10 @@ from privet.tables import Table
 from privet.tables.protocol import IntArray
 from privet.trees.candidates import Candidates
 from privet.trees.explicit_trees import ExplicitTrees
-from privet.trees.features import Domains
 from privet.trees.greedy import GreedyGrowth
 from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.scores import SCORES
+from privet.trees.structure import Domains
 
 Deal = Literal["sequential", "disjoint"]
 Stages = Literal["one", "two"]

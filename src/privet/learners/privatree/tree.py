@@ -17,8 +17,7 @@ import numpy as np
 from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier
 from privet.estimators.learning import Hints
-from privet.learners.privatree.budget import TreeBudget, label_error, tree_budget
-from privet.learners.privatree.plan import LevelPlan, PrivaTreePlan, TreePlan
+from privet.learners.privatree.plan import LevelPlan, PrivaTreePlan, TreeBudget, TreePlan, label_error, tree_budget
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts, LeafLabels
 from privet.parameters import check_choice, check_whole, exact
@@ -30,10 +29,10 @@ from privet.schema.schema import Schema
 from privet.tables import Table
 from privet.trees.candidates import Candidates
 from privet.trees.explicit_trees import ExplicitTrees
-from privet.trees.features import Domains
 from privet.trees.greedy import GreedyGrowth
 from privet.trees.quantiles import JointQuantiles, OfFeature, QuantileSearch
 from privet.trees.scores import SCORES, head_start
+from privet.trees.structure import Domains
 
 Composition = Literal["sequential", "disjoint"]
 LeafKind = Literal["labels", "counts"]

@@ -17,8 +17,7 @@ from privet.estimators.base import PrivateClassifier
 from privet.estimators.learning import Hints
 from privet.learners.random_decision_forest.shape import ForestShape, forest_shape
 from privet.mechanisms.release import Release
-from privet.models.forest import Forest, LeafCounts, LeafLabels, Voting
-from privet.models.leaves import Empty
+from privet.models.forest import Empty, Forest, LeafCounts, LeafLabels, Voting
 from privet.parameters import check_choice, check_whole
 from privet.privacy.events import Event, Mechanism, Sequential
 from privet.privacy.plan import InSequence
@@ -29,8 +28,7 @@ from privet.schema.schema import Schema
 from privet.tables import Table
 from privet.tables.reading import threads
 from privet.trees.kernels.count import LeafClassCounts
-from privet.trees.leaf_memory import check_leaves_fit
-from privet.trees.random_trees import MAX_LEAVES, RandomTrees
+from privet.trees.random_trees import MAX_LEAVES, RandomTrees, check_leaves_fit
 
 Composition = Literal["sequential", "disjoint"]
 Leaves = Literal["counts", "labels"]
@@ -240,12 +238,12 @@ class RandomDecisionForestClassifier(PrivateClassifier):
             self.empty,
         )
 
-    def _allowance(self, schema: Schema, hints: Hints) -> Allowance | None:
+    def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
         """Stay with pure epsilon where that disturbs no more than what delta would buy: it is the stronger claim."""
-        asked = super()._allowance(schema, hints)
+        asked = super()._allowance(encoding, terms, hints)
         if asked is None or asked.rho is None:
             return asked
-        learner, pure, terms = self._learner(), Allowance.of(self.epsilon), Terms.of(schema)
+        learner, pure = self._learner(), Allowance.of(self.epsilon)
         n_trees = learner.shape(terms, pure.whole, hints).n_trees
         spreads = [spread(learner.event(n_trees, terms, allowance.whole)) for allowance in (pure, asked)]
         return pure if spreads[0] <= spreads[1] else asked
