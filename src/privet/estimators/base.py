@@ -302,7 +302,7 @@ def _warn_of_large_delta(allowance: Allowance | None, n_rows: int | None, *, aga
     Not `again`: once in a process. Python's own filter forgets what it has shown whenever a context manager touches it,
     as scikit-learn does for every fit of a search.
     """
-    if allowance is None or not delta_is_large(allowance.delta, n_rows):
+    if allowance is None or not allowance.delta or not delta_is_large(allowance.delta, n_rows):
         return
     if not again and (allowance.delta, n_rows) in _told_of_delta:
         return
@@ -314,7 +314,7 @@ def _warn_of_large_delta(allowance: Allowance | None, n_rows: int | None, *, aga
     warnings.warn(
         f"delta is large: {delta_in_words(allowance.delta)}, and then a whole record may be disclosed. {remedy}",
         LargeDeltaWarning,
-        stacklevel=3,  # the caller of plan() or fit()
+        stacklevel=4,  # the caller of plan() or fit()
     )
     _told_of_delta.add((allowance.delta, n_rows))
 
