@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from privet import Numeric, RandomDecisionForestClassifier, Schema, Unit
+from privet.mechanisms.release import secret_key
 from privet.privacy.laws import DiscreteLaplace
 from privet.tables.reading import encode_table
 
@@ -27,7 +28,7 @@ def class_counts(frame, labels):
     """
     found = set()
     for _ in range(40):
-        table = encode_table(SCHEMA, SCHEMA.encoding(2), frame, labels, 1)
+        table = encode_table(SCHEMA, SCHEMA.encoding(2), frame, labels, secret_key)
         found.add(tuple(table.aggregate(lambda block: np.bincount(block.target, minlength=2)).tolist()))
     return found
 

@@ -212,7 +212,7 @@ def test_a_unit_of_several_rows_is_read_and_protected(folder):
     )
     code, out, _ = run("train", "u.csv", "-s", "unit.yaml", "-e", "1", "-o", "unit.json", "--no-report")
     assert code == 0
-    assert "for adding or removing one unit with up to 2 records" in out
+    assert "for adding or removing one unit (the rows that share a value of column 'person', at most 2 of which" in out
     assert run("predict", "unit.json", "people.csv")[0] == 0
     code, _, message = run("train", "people.csv", "-s", "unit.yaml", "-e", "1", "-o", "x.json")
     assert code == Exit.SCHEMA

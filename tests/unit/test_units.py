@@ -193,9 +193,11 @@ def test_a_unit_of_one_row_is_never_called_a_record(max_rows, neighbours, tmp_pa
     assert ("two steps (the unit is removed, the changed one added)" in page) == (neighbours == "add_remove")
 
 
-def test_without_a_unit_the_guarantee_is_for_a_record_in_the_same_bytes_as_ever():
+def test_without_a_unit_the_guarantee_is_for_a_record():
     ledger = forest(None).plan()
-    assert ledger.to_dict()["guarantee"] == "epsilon = 1 for adding or removing one record"
+    assert ledger.to_dict()["guarantee"] == (
+        "epsilon = 1 for adding or removing one record, for what reached this estimator"
+    )
     assert list(ledger.to_dict()) == [
         *("guarantee", "proven", "why", "neighbours", "max_rows", "epsilon", "delta", "spent"),
     ]
