@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from sklearn.model_selection import GridSearchCV
 
 import privet
-from privet import Categorical, Numeric, PrivaTreeClassifier, Schema, base
+from privet import Categorical, Numeric, PrivaTreeClassifier, Schema
 from privet.errors import BudgetError, LargeDeltaWarning
+from privet.estimators import base
 from privet.privacy.events import Cost, Event, Mechanism, readable, readable_down
 from privet.privacy.ledger import Ledger
 from privet.privacy.statements import (
