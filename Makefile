@@ -44,7 +44,7 @@ coverage: .venv/dev.stamp ## measure which lines and branches of privet the test
 steady: .venv/dev.stamp ## run everything many times, in random order on a busy machine; takes hours
 	bash benchmarks/steady.sh
 
-lint: .venv/dev.stamp ## check style, types and import contracts
+lint: .venv/dev.stamp ## check style, types and import contracts, and look for dead code
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
