@@ -1,5 +1,18 @@
 """Every error and warning of the library. This file imports nothing."""
 
+__all__ = [
+    "AuditError",
+    "BudgetError",
+    "LargeDeltaWarning",
+    "ModelFileError",
+    "NonPrivateWarning",
+    "ParameterError",
+    "PrivacyLeakWarning",
+    "PrivetError",
+    "SchemaError",
+    "UnsoundWarning",
+]
+
 
 class PrivetError(Exception):
     """The root of everything that privet raises on purpose."""

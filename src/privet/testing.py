@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 from privet.mechanisms.release import seeded
 
+__all__ = ["seeded_noise"]
+
 
 @contextmanager
 def seeded_noise(seed: int) -> Iterator[None]:

@@ -82,6 +82,7 @@ class Dealt(Coins):
     parts: tuple[int, ...] = ()
 
     def __call__(self, block: Block) -> NDArray[np.int32]:
+        """Return the forced part of each record."""
         return np.array(self.parts, dtype=np.int32)[block.rows.astype(np.int64)]
 
 

@@ -1,4 +1,4 @@
-"""What reaches a private estimator inside a pipeline: more of a record than its ledger says?
+"""Check that no more of a record reaches a private estimator inside a pipeline than its ledger says.
 
 A ledger is about what its estimator was given. A scaler that was fitted on the records, a bootstrap that copies them, a
 search that fits many times stand outside of it. They are found by experiment: the whole is fitted on neighbouring data

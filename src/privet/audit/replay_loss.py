@@ -43,6 +43,7 @@ class Asked:
 
     @property
     def is_noise(self) -> bool:
+        """Whether noise was added; else something was chosen."""
         return self.event.mechanism in (Mechanism.LAPLACE, Mechanism.GAUSSIAN)
 
 

@@ -111,7 +111,7 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        """ "refuted" or "not refuted"."""
+        """Either "refuted" or "not refuted"."""
         return "refuted" if self.refuted else "not refuted"
 
 
@@ -160,7 +160,7 @@ class AuditReport:
 
     @property
     def verdict(self) -> str:
-        """ "refuted" or "not refuted"; the latter is not a proof."""
+        """Either "refuted" or "not refuted"; the latter is not a proof."""
         return "refuted" if self.refuted else "not refuted"
 
     def __str__(self) -> str:

@@ -289,6 +289,7 @@ class Trainer:
     estimator: Any
 
     def __call__(self, X: Any, y: Any) -> Any:
+        """Return a fitted copy of the estimator."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnsoundWarning)
             return clone(self.estimator).fit(X, y)

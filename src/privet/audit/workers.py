@@ -96,7 +96,9 @@ class Job:
 class Runner(Protocol):
     """Does chunks of work; results come in any order."""
 
-    def __call__(self, job: Job, chunks: Iterable[Chunk]) -> Iterator[ChunkResult]: ...
+    def __call__(self, job: Job, chunks: Iterable[Chunk]) -> Iterator[ChunkResult]:
+        """Yield the result of each chunk."""
+        ...
 
 
 def runner(n_jobs: int | None, python: str | Path | None) -> tuple[Runner, int]:

@@ -21,7 +21,7 @@ _N_TRAIN = 32_561  # rows of the published training file, which come first
 
 @dataclass(frozen=True, eq=False)
 class Adult:
-    """The Adult data: does a person earn more than 50,000 dollars a year?
+    """The Adult data: whether a person earns more than 50,000 dollars a year.
 
     Attributes
     ----------

@@ -83,8 +83,10 @@ def average_votes(forest: Forest) -> NDArray[np.float64]:
 
 
 def codes_of(estimator: Any, frame: Any) -> NDArray[np.float64]:
-    """Return a frame as the matrix of codes that exported trees take: a row for each record, a column for each "
-    "feature."""
+    """Return a frame as the matrix of codes that exported trees take.
+
+    It has a row for each record and a column for each feature.
+    """
     forest = forest_of(estimator)
     return np.ascontiguousarray(forest.encoding.encode(frame).T, dtype=np.float64)
 

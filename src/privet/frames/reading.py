@@ -129,7 +129,7 @@ def _number(value: Any) -> float:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Let no warning out: it would tell of a value. (Filters belong to the process: this is for odd values only.)"""
+    """Let no warning out: it would tell of a value. Filters belong to the process: this is for odd values only."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield

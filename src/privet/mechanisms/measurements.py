@@ -25,6 +25,8 @@ from privet.schema.domains import Numeric
 from privet.schema.schema import Neighbours
 from privet.tables.reading import bound_rows, of_width, read_units
 
+__all__ = ["Measured", "noisy_row_count", "private_bounds"]
+
 T = TypeVar("T")
 
 CELLS = 1024  # of the public grid on which bounds are searched

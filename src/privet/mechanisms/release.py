@@ -70,6 +70,7 @@ class Coins:
     weights: tuple[Fraction, ...]
 
     def __call__(self, block: Block) -> NDArray[np.int32]:
+        """Return the part of each record of a block."""
         cumulative, edges = Fraction(0), []
         for weight in self.weights[:-1]:
             cumulative += weight

@@ -51,6 +51,7 @@ def _arrays(owner: Any, names: tuple[str, ...]) -> Content:
 
 
 def structure_to_content(structure: Structure) -> Content:
+    """Return a structure as plain values."""
     if isinstance(structure, CompleteTrees):
         return {"type": "complete", **_arrays(structure.splits, _SPLITS)}
     if isinstance(structure, ExplicitTrees):
@@ -76,6 +77,7 @@ def _splits_from_content(reader: Reader, n_axes: int) -> Splits:
 
 
 def structure_from_content(reader: Reader, domains: Domains) -> Structure:
+    """Read a structure from plain values, every one of which is checked."""
     match reader.choice("type", ["complete", "explicit", "random"]):
         case "complete":
             return CompleteTrees(domains, _splits_from_content(reader, 2))

@@ -27,7 +27,7 @@ class Mechanism(StrEnum):
 class Cost:
     """What something costs under two measures at once; ``None`` means that there is no bound.
 
-    Every mechanism of the house has a zCDP cost ``rho``; all but Gaussian noise also have a pure cost ``epsilon``.
+    Every mechanism of privet has a zCDP cost ``rho``; all but Gaussian noise also have a pure cost ``epsilon``.
     Keeping both lets one algebra serve both kinds of guarantee: costs add up in sequence, and where mechanisms see
     disjoint records the largest counts.
     """

@@ -39,7 +39,7 @@ def certify(
     Parameters
     ----------
     estimator : estimator
-        Any learner of the house, or anyone's with a stated `guarantee`. It is cloned; its ``random_state`` should be
+        Any of privet's learners, or anyone's with a stated `guarantee`. It is cloned; its ``random_state`` should be
         the one that will be deployed.
     X, y : training data
         The clean data that will be deployed.

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled, inlined
-from privet.parameters import check_choice
 
 
 class Kind(IntEnum):
@@ -58,11 +57,6 @@ SCORES = {
     "gini": Score(Kind.GINI, 1 << 20, 2 << 20),
     "mix": Score(Kind.MIX, 1 << 20, 1 << 20),
 }
-
-
-def score_named(name: str) -> Score:
-    """Return a score of the registry, or raise an error that lists them."""
-    return SCORES[check_choice("score", name, tuple(SCORES))]
 
 
 _LARGEST_HEAD_START = 2.0**58  # far from where sums of scores would overflow, and below what stands for "never"

@@ -50,6 +50,7 @@ class DealInTurn:
     n_parts: int
 
     def __call__(self, block: Block) -> NDArray[np.int32]:
+        """Return the part of each record of a block."""
         return (block.rows % np.uint64(self.n_parts)).astype(np.int32)
 
 

@@ -51,6 +51,7 @@ class Noise:
 
     @property
     def law(self) -> laws.DiscreteLaplace | laws.DiscreteGaussian:
+        """The law that the noise is meant to follow."""
         return (
             laws.DiscreteLaplace(LAPLACE.parameter)
             if self.event is LAPLACE
@@ -72,6 +73,7 @@ class Questions:
 
     @staticmethod
     def of(*, small: bool) -> Questions:
+        """Return the questions, with or without small requests."""
         noises = [Noise("Laplace noise", LAPLACE, MANY), Noise("Laplace noise again", LAPLACE, MANY)]
         noises += [Noise("Gaussian noise", GAUSSIAN, MANY)]
         if small:

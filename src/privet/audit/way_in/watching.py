@@ -56,6 +56,7 @@ class Gather:
     shown: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = field(default_factory=list)
 
     def __call__(self, block: Block) -> NDArray[np.int64]:
+        """Keep the records of a block."""
         records = np.vstack([block.codes.astype(np.int64), block.target.astype(np.int64)[np.newaxis]]).T
         places = block.rows.astype(np.int64)
         self.shown.append((places, records, np.asarray(block.state.get(ROW, places), dtype=np.int64)))
@@ -67,6 +68,7 @@ class OwnPlace:
     """Kernel: each record's place."""
 
     def __call__(self, block: Block) -> NDArray[np.int64]:
+        """Return the place of each record of a block."""
         return block.rows.astype(np.int64)
 
 

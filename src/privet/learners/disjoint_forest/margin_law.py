@@ -87,11 +87,6 @@ class MarginLaw:
         ]
         return MarginLaw(n_classes, np.rint(np.stack(columns, axis=1) * 2.0**STEP_BITS).astype(np.int64), abstains)
 
-    @property
-    def n_outcomes(self) -> int:
-        """Number of candidates: the classes, and one to abstain if there is room."""
-        return self.n_classes + self.abstains
-
 
 def _climb(rate: float, log_start: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return log p(m) and log(1 - p(m)) for m = 0, 1, ...: first p grows by e^rate, then 1 - p shrinks by e^-rate."""

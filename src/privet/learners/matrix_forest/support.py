@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 
 def supports(strategy: NDArray[Any], workload: NDArray[Any]) -> bool:
-    """Return whether ``W A+ A = W``, in rational arithmetic: every row of the workload is spanned by the strategy's
-    rows.
+    """Return whether the strategy's rows span every row of the workload.
+
+    That is whether ``W A+ A = W``, in rational arithmetic.
 
     Examples
     --------

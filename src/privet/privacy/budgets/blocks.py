@@ -32,9 +32,9 @@ class Budget:
         Total epsilon of all fits so far, and what is left of it. `spent_delta` likewise.
     """
 
-    def __init__(self, handle: Handle, epsilon: Fraction, delta: Fraction) -> None:
+    def __init__(self, handle: Handle, epsilon: Fraction) -> None:
         self._handle = handle
-        self._epsilon, self._delta = epsilon, delta
+        self._epsilon = epsilon
         self._final: tuple[Fraction, Fraction] | None = None
         self._closed = False
 
@@ -107,7 +107,7 @@ def budget(*, epsilon: float, delta: float = 0.0) -> Iterator[Budget]:
         raise BudgetError(f"a budget needs epsilon > 0 and delta in [0, 1), got {epsilon} and {delta}")
     registry.sweep()
     handle, owner = registry.registration().new_handle(), os.getpid()
-    opened = Budget(handle, limit, limit_delta)
+    opened = Budget(handle, limit)
     # Twice, since an interrupt may cut the first closing short; the second then does what is left.
     try:
         try:

@@ -1,4 +1,4 @@
-"""This process and those it descends from, each told apart from a later one with the same number."""
+"""The current process and those it descends from, each told apart from a later one with the same number."""
 
 from __future__ import annotations
 
