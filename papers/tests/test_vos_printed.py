@@ -17,9 +17,9 @@ from privet.privacy import laws
 from privet.privacy.terms import Allowance
 from privet_papers.vos_2023.bdpt import PrintedBDPT
 from privet_papers.vos_2023.dpgdf import DPGDFTree
+from privet_papers.vos_2023.dpgdf_printed import PrintedDPGDF
 from privet_papers.vos_2023.one_against_rest import STEPS
 from privet_papers.vos_2023.printed import PrintedPrivaTree, repaired_rate
-from privet_papers.vos_2023.printed_dpgdf import PrintedDPGDF
 from tests.laws.planted import TINY
 from tests.laws.registry import SCHEMA, people
 

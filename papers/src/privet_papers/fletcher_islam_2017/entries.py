@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from privet_papers.fletcher_islam_2017 import of_trees as fletcher_trees
-from privet_papers.fletcher_islam_2017 import sweeps as fletcher_sweeps
+from privet_papers.fletcher_islam_2017 import sweep_entries as fletcher_sweeps
+from privet_papers.fletcher_islam_2017 import tree_entries as fletcher_trees
 from privet_papers.fletcher_islam_2017.data import BENCHMARKS, BINARY, SYNTHETIC
-from privet_papers.fletcher_islam_2017.in_the_paper import AUC
+from privet_papers.fletcher_islam_2017.entry_parts import OURS, PRINTED, SIZE, SOUND, Variant, entry, grid
 from privet_papers.fletcher_islam_2017.layout import bars, compared
-from privet_papers.fletcher_islam_2017.shared import OURS, PRINTED, SIZE, SOUND, Variant, entry, grid
+from privet_papers.fletcher_islam_2017.printed_numbers import AUC
 from privet_papers.framework.entry import Entry, Outcome, Row, beside_paper
 
 BASELINES = (

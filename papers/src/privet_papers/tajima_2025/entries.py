@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from privet_papers.framework.entry import Cell, Entry, Outcome, Row, beside_paper
-from privet_papers.tajima_2025 import beyond as tajima_beyond
-from privet_papers.tajima_2025 import figures as figures
-from privet_papers.tajima_2025.shared import DATA, LARGE, NOTES, PAPER, SOURCES, cell, summary
+from privet_papers.tajima_2025 import figures
+from privet_papers.tajima_2025 import further_entries as tajima_beyond
+from privet_papers.tajima_2025.entry_parts import DATA, LARGE, NOTES, PAPER, SOURCES, cell, summary
 
 # --- Table 2 ------------------------------------------------------------------------------------------------------
 
