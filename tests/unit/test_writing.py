@@ -18,6 +18,7 @@ import privet
 from privet import Numeric, RandomDecisionForestClassifier, Schema, cli
 from privet.cli import app
 from privet.errors import ModelFileError
+from privet.estimators.registry import estimator_class, estimator_names
 from privet.report import write_report
 from privet.writing import replace_bytes, replace_figure, replace_text, replacing
 
@@ -304,7 +305,7 @@ def test_a_class_of_the_same_name_from_elsewhere_is_refused(tmp_path):
 
 
 def test_every_estimator_of_the_house_is_saved_and_read_back(tmp_path):
-    for name in privet.ESTIMATORS:
-        estimator = getattr(privet, name)(schema=SCHEMA).fit(X, Y)
+    for name in estimator_names("Classifier"):
+        estimator = estimator_class(name)(schema=SCHEMA).fit(X, Y)
         estimator.save(tmp_path / "model.json")
         assert type(privet.load(tmp_path / "model.json")) is type(estimator)

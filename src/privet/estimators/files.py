@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import privet
 from privet.errors import ModelFileError, PrivetError
-from privet.estimators.registry import estimator_class, is_estimator
+from privet.estimators.registry import estimator_class, estimator_names, is_estimator
 from privet.models.files import digest, model_from_dict, model_to_dict, parse_json
 from privet.privacy.certificate import certificate
 from privet.privacy.terms import Terms
@@ -53,13 +53,14 @@ def save(estimator: PrivateEstimator, path: Path) -> None:
     Raises
     ------
     ModelFileError
-        If `load` would refuse the file: only the library's own learners are read back.
+        If `load` would refuse the file: only the library's own learners and those of entry points are read back.
     """
     kind = type(estimator)
-    if (privet.ESTIMATORS | privet.REGRESSORS).get(kind.__name__) != kind.__module__:
+    if not is_estimator(kind.__name__) or estimator_class(kind.__name__) is not kind:
         raise ModelFileError(
             f"{kind.__name__} has no model files: privet.load() would refuse it, since it reads the library's own "
-            "learners only; keep the estimator with pickle, or fit one of them: " + ", ".join(sorted(privet.ESTIMATORS))
+            "learners and those that are announced to it only; keep the estimator with pickle, or fit one of them: "
+            + ", ".join(estimator_names())
         )
     replace_text(path, file_text(estimator))
 
