@@ -42,7 +42,8 @@ assert (loaded.predict(X) == forest.predict(X)).all()
 assert loaded.privacy_.epsilon == forest.privacy_.epsilon
 assert forest.score(X, y) > 0.7  # 0.934 on average, with a deviation of 0.002
 
-report = audit(PrivaTreeClassifier(epsilon=1.0, max_depth=1), n_jobs=1)
+tiny = Schema(features={"a": Categorical([0, 1])}, classes=[0, 1])
+report = audit(PrivaTreeClassifier(epsilon=1.0, schema=tiny, max_depth=1), n_jobs=1)
 assert not report.refuted, report
 assert report.findings
 print("epsilon", float(loaded.privacy_.epsilon))
