@@ -27,7 +27,7 @@ from arena.data import MOST_ROWS, SPLITS, Problem, Task
 from arena.filling import fill
 from arena.methods import Method
 from arena.ours import CEILINGS, Ours, house
-from arena.peers import Peer, candidates, peers
+from arena.peers import PeerLearner, candidates, peers
 from privet.estimators.registry import estimator_names
 
 EPSILONS = (0.1, 0.5, 1.0, 4.0)
@@ -44,7 +44,7 @@ def regression_methods() -> list[Method]:
     """What predicts numbers."""
 
     ours = [Ours(name, DELTA) for name in estimator_names("Regressor")]
-    return [*ours, Peer("DP-EBM", "dp_ebm", DELTA), *CEILINGS]
+    return [*ours, PeerLearner("DP-EBM", "dp_ebm", DELTA), *CEILINGS]
 
 
 def selected(found: Sequence[Task], names: Sequence[str] | None) -> list[Task]:

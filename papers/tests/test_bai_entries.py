@@ -7,9 +7,9 @@ import pytest
 from privet_papers.bai_2021.cells import BREIMAN, METHODS, cross_validated
 from privet_papers.bai_2021.data import FILES, load_exact
 from privet_papers.bai_2021.entries import GRIDS, RATES, average_ranks, wilcoxon_mark
-from privet_papers.bai_2021.in_the_paper import MARKS, TABLE_2, TABLE_4
-from privet_papers.bai_2021.in_the_paper import METHODS as COLUMNS
-from privet_papers.bai_2021.pixels_cells import NAMES, haralick
+from privet_papers.bai_2021.pixel_cells import NAMES, haralick
+from privet_papers.bai_2021.printed_numbers import MARKS, TABLE_2, TABLE_4
+from privet_papers.bai_2021.printed_numbers import METHODS as COLUMNS
 from privet_papers.bai_2021.private_cells import MODELS, excess_error, private_accuracy, share_of_ones
 from privet_papers.framework import find
 from privet_papers.framework.data import DataFolder

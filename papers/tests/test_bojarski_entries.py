@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from privet_papers.bojarski_2014 import entries as bojarski
 from privet_papers.bojarski_2014 import figures as bojarski_figures
-from privet_papers.bojarski_2014 import tables as bojarski
 from privet_papers.bojarski_2014.cells import cart, grid, public_rule, tree_quality
 from privet_papers.bojarski_2014.data import binary_adult, split
+from privet_papers.bojarski_2014.printed_numbers import TABLE_1
 from privet_papers.framework.data import DataFolder
 from privet_papers.framework.entry import Outcome
 
@@ -69,7 +70,7 @@ def test_every_entry_of_the_paper_is_there_and_its_cells_differ():
 
 
 def test_the_paper_printed_five_methods_on_eight_data_sets():
-    assert len(bojarski.PRINTED) == 40
+    assert len(TABLE_1) == 40
 
 
 def test_figures_draw_from_their_rows(folder):

@@ -1,17 +1,13 @@
-"""The bounds of Bojarski et al. and the rule for the shape of a forest, against what can be computed otherwise."""
+"""The bounds of Bojarski et al., against what can be computed otherwise."""
 
 import math
 from decimal import Decimal, getcontext
-from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pytest
 
 from privet.errors import ParameterError
-from privet.learners.random_decision_forest import shape as forest_shape
-from privet.learners.random_decision_forest.shape import ForestShape
-from privet.privacy.terms import Share
 from privet_papers.bojarski_2014.private_theorems import k_opt, theorem_5_6, theorem_5_7, theorem_5_8, theorem_5_9
 from privet_papers.bojarski_2014.theorems import (
     theorem_5_1,
@@ -155,22 +151,6 @@ def test_the_theorems_own_number_of_trees_is_of_no_use_on_the_papers_data():
     assert theorem_5_7(10**22, 5, 1.0, 0.01).vacuous
     assert not theorem_5_7(10**24, 5, 1.0, 0.01).vacuous
     assert k_opt(10**28, 5, 1.0) / k_opt(10**24, 5, 1.0) == pytest.approx(10, rel=0.05)  # n^(1/4), not log n
-
-
-def test_the_shape_grows_with_what_the_data_amounts_to_and_stays_within_bounds():
-    shapes = [forest_shape(Share(epsilon=Fraction(1)), n) for n in (1, 100, 10_000, 10**6, 10**9)]
-    assert shapes[0] == ForestShape(1, 1)
-    assert shapes[-1] == ForestShape(64, 12)
-    assert shapes == sorted(shapes, key=lambda shape: (shape.n_trees, shape.max_depth))
-    assert forest_shape(Share(epsilon=Fraction(1, 10)), 10_000) == forest_shape(Share(epsilon=Fraction(1)), 1000)
-    assert forest_shape(Share(epsilon=Fraction(1)), 10_000, steps=2) == forest_shape(Share(epsilon=Fraction(1)), 5000)
-
-
-def test_gaussian_noise_gets_the_shape_of_laplace_noise_of_its_spread():
-    rho, n = Fraction(1, 50), 20_000
-    shape = forest_shape(Share(rho=rho), n)
-    as_pure = Fraction(2 * math.sqrt(rho * shape.n_trees))
-    assert forest_shape(Share(epsilon=as_pure), n) == shape
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from privet import Categorical, Numeric, RandomDecisionForestClassifier, Schema
 from privet.errors import ParameterError
 from privet.robustness import Guarantee, certify, retraining_scores
 from privet.robustness.certify import accuracy_on
-from privet_papers.vos_2023.attacks import flip_labels, insert_records
-from privet_papers.vos_2023.backdoors import Trigger, attack_success_rate, plant_backdoor, resistance
+from privet_papers.vos_2023.poisoning.attacks import flip_labels, insert_records
+from privet_papers.vos_2023.poisoning.backdoors import Trigger, attack_success_rate, plant_backdoor, resistance
 
 SIDE = 28
 TRIGGER = Trigger.bottom_right(SIDE, SIDE)

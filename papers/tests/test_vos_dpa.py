@@ -5,7 +5,7 @@ import pytest
 
 from privet import Categorical, Numeric, Schema
 from privet.errors import ParameterError
-from privet_papers.vos_2023.dpa import DPAClassifier, certified_changes
+from privet_papers.vos_2023.poisoning.dpa import DPAClassifier, certified_changes
 
 
 def records(n=600, seed=0):

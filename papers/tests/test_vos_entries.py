@@ -19,7 +19,7 @@ from privet_papers.vos_2023.cells import (
     load,
     times,
 )
-from privet_papers.vos_2023.in_the_paper import CORRECTED, METHODS, PRINTED
+from privet_papers.vos_2023.printed_numbers import CORRECTED, METHODS, PRINTED
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 
 import privet_papers as published
 from privet import Numeric, Schema
+from privet.audit import neighbours, statistical_audit
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
 from privet.errors import ParameterError, UnsoundWarning
@@ -17,9 +18,9 @@ from privet.privacy import laws
 from privet.privacy.terms import Allowance
 from privet_papers.vos_2023.bdpt import PrintedBDPT
 from privet_papers.vos_2023.dpgdf import DPGDFTree
+from privet_papers.vos_2023.dpgdf_printed import PrintedDPGDF
 from privet_papers.vos_2023.one_against_rest import STEPS
 from privet_papers.vos_2023.printed import PrintedPrivaTree, repaired_rate
-from privet_papers.vos_2023.printed_dpgdf import PrintedDPGDF
 from tests.laws.planted import TINY
 from tests.laws.registry import SCHEMA, people
 
@@ -129,3 +130,15 @@ def test_with_much_budget_it_learns_what_is_there(name):
         estimator = getattr(published, name)(epsilon=100.0, schema=SCHEMA, max_depth=3, random_state=0)
         estimator.fit(pd.DataFrame(columns), labels)
     assert estimator.score(pd.DataFrame(columns), labels) > 0.9
+
+
+@pytest.mark.parametrize("pair", [neighbours.purity_stop(), neighbours.size_stop(1)], ids=["purity", "size"])
+def test_as_printed_it_is_refuted_by_its_stops(pair):
+    def train(X, y):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnsoundWarning)
+            estimator = published.PrivaTree2023Classifier(1.0, schema=pair.schema, max_depth=1, random_state=0)
+            return estimator.fit(X, y)
+
+    audited = statistical_audit(train, [pair], epsilon=1.0, relation="add_remove", max_trainings=600)
+    assert audited.refuted

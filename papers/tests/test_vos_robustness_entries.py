@@ -10,8 +10,8 @@ from privet_papers.framework import find
 from privet_papers.framework.data import DataFolder
 from privet_papers.framework.entry import Outcome
 from privet_papers.framework.plots import common_style
-from privet_papers.vos_2023 import robustness_cells as vos_robustness_cells
-from privet_papers.vos_2023.robustness_shared import MIXED, NUMERICAL, TREE
+from privet_papers.vos_2023.poisoning import cells as vos_robustness_cells
+from privet_papers.vos_2023.poisoning.entry_parts import MIXED, NUMERICAL, TREE
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +21,6 @@ from privet.errors import ModelFileError
 from privet.estimators.registry import estimator_class, estimator_names
 from privet.report import write_report
 from privet.writing import replace_bytes, replace_figure, replace_text, replacing
-from privet_papers import BDPTClassifier
-from privet_papers.bai_2021.consistent_rivals import Denil14Classifier
 
 SCHEMA = Schema({"x": Numeric(0, 1)}, classes=["no", "yes"])
 X = np.linspace(0, 1, 40).reshape(-1, 1)
@@ -292,18 +289,11 @@ class RandomDecisionForestOfMine(RandomDecisionForestClassifier):
     """A subclass that the library does not know."""
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [BDPTClassifier(schema=SCHEMA), Denil14Classifier(schema=SCHEMA), RandomDecisionForestOfMine(schema=SCHEMA)],
-    ids=lambda estimator: type(estimator).__name__,
-)
-def test_what_load_would_refuse_is_refused_when_it_is_saved(tmp_path, estimator):
+def test_what_load_would_refuse_is_refused_when_it_is_saved(tmp_path):
     path = tmp_path / "model.json"
     path.write_text("old")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        estimator.fit(X, Y)
-    with pytest.raises(ModelFileError, match=f"{type(estimator).__name__} has no model files"):
+    estimator = RandomDecisionForestOfMine(schema=SCHEMA).fit(X, Y)
+    with pytest.raises(ModelFileError, match="RandomDecisionForestOfMine has no model files"):
         estimator.save(path)
     assert path.read_text() == "old"
 

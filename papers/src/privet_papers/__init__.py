@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 _HOME = {
     "BDPTClassifier": "privet_papers.vos_2023.bdpt",
-    "DPGDFClassifier": "privet_papers.vos_2023.printed_dpgdf",
+    "DPGDFClassifier": "privet_papers.vos_2023.dpgdf_printed",
     "MultinomialForest2021Classifier": "privet_papers.bai_2021.printed",
     "PrivaTree2023Classifier": "privet_papers.vos_2023.printed",
     "PrivaTreeStarClassifier": "privet_papers.vos_2023.printed",
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from privet_papers.fletcher_islam_2017.printed import SmoothForestClassifier as SmoothForestClassifier
     from privet_papers.fletcher_islam_2017.rgv import RGVForestClassifier as RGVForestClassifier
     from privet_papers.vos_2023.bdpt import BDPTClassifier as BDPTClassifier
+    from privet_papers.vos_2023.dpgdf_printed import DPGDFClassifier as DPGDFClassifier
     from privet_papers.vos_2023.printed import PrivaTree2023Classifier as PrivaTree2023Classifier
     from privet_papers.vos_2023.printed import PrivaTreeNoisyNClassifier as PrivaTreeNoisyNClassifier
     from privet_papers.vos_2023.printed import PrivaTreeStarClassifier as PrivaTreeStarClassifier
-    from privet_papers.vos_2023.printed_dpgdf import DPGDFClassifier as DPGDFClassifier
 
 
 def __getattr__(name: str) -> Any:

@@ -13,13 +13,12 @@ from privet.learners.multinomial_forest import ConsistentForestClassifier
 from privet.schema.schema import Schema
 from privet_papers.bai_2021.comprf import CompRFClassifier
 from privet_papers.bai_2021.consistent_rivals import BernoulliForestClassifier, Denil14Classifier
-from privet_papers.bai_2021.data import load_exact
+from privet_papers.bai_2021.data import N_FOLDS, folds_of, load_exact
 
 if TYPE_CHECKING:
     from privet_papers.framework.data import DataFolder
     from privet_papers.framework.entry import Result, Settings
 
-N_FOLDS = 10
 BREIMAN = "Breiman"
 # Section 5.1: 100 trees, k = 5, B1 = B2 = 10, B3 infinite, partition rate 1. Written out, whatever the defaults are.
 COMMON: dict[str, Any] = {"n_trees": 100, "min_leaf": 5}
@@ -42,14 +41,6 @@ METHODS: dict[str, tuple[Any, dict[str, Any]]] = {
     "Breiman+SE": (ConsistentForestClassifier, {**OF_MRF, "variant": "breiman_se"}),
     "Breiman+M": (ConsistentForestClassifier, {**OF_MRF, "variant": "breiman_m"}),
 }
-
-
-def folds_of(settings: Settings, n_rows: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return the first few of ten shuffled folds, the same for all methods."""
-    from sklearn.model_selection import KFold
-
-    folds = KFold(N_FOLDS, shuffle=True, random_state=settings["seed"]).split(np.zeros(n_rows))
-    return [next(folds) for _ in range(settings["folds"])]
 
 
 def cross_validated(settings: Settings, data: DataFolder) -> Result:

@@ -1,17 +1,20 @@
-"""The data sets of Bai et al. (2021), encoded so finely that every value has a code of its own."""
+"""The data sets of Bai et al. (2021), encoded so finely that every value has a code of its own, and their folds."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privet.schema.domains import Numeric
 from privet.schema.schema import Schema
 
 if TYPE_CHECKING:
     from privet_papers.framework.data import DataFolder, DataSet
+    from privet_papers.framework.entry import Settings
 
+N_FOLDS = 10
 # The paper's name -> file
 FILES = {
     "Zoo": "zoo",
@@ -57,3 +60,11 @@ def load_exact(name: str, data: DataFolder) -> tuple[DataSet, Schema]:
             if len(middles):
                 features[column] = Numeric(domain.low, domain.high, edges=middles.tolist(), missing=domain.missing)
     return loaded, Schema(features, loaded.schema.target)
+
+
+def folds_of(settings: Settings, n_rows: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return the first few of ten shuffled folds, the same for all methods."""
+    from sklearn.model_selection import KFold
+
+    folds = KFold(N_FOLDS, shuffle=True, random_state=settings["seed"]).split(np.zeros(n_rows))
+    return [next(folds) for _ in range(settings["folds"])]

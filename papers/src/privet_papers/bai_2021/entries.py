@@ -9,7 +9,7 @@ import numpy as np
 
 from privet_papers.bai_2021.cells import BREIMAN, cross_validated
 from privet_papers.bai_2021.data import FILES
-from privet_papers.bai_2021.in_the_paper import MARKS, METHODS, RANKS, TABLE_2, TABLE_4
+from privet_papers.bai_2021.printed_numbers import MARKS, METHODS, RANKS, TABLE_2, TABLE_4
 from privet_papers.framework.entry import Cell, Entry, Outcome, Row
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from privet.randomness.public import PublicRng, public_rng
 from privet.schema.domains import Numeric
 from privet.schema.schema import Schema
 from privet_papers import MultinomialForest2021Classifier, SmoothForestClassifier
-from privet_papers.bai_2021.cells import folds_of
+from privet_papers.bai_2021.data import folds_of
 
 if TYPE_CHECKING:
     from privet_papers.framework.data import DataFolder

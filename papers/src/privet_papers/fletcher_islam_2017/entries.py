@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from privet_papers.fletcher_islam_2017 import of_trees as fletcher_trees
-from privet_papers.fletcher_islam_2017 import sweeps as fletcher_sweeps
+from privet_papers.fletcher_islam_2017 import sweep_entries, tree_entries
 from privet_papers.fletcher_islam_2017.data import BENCHMARKS, BINARY, SYNTHETIC
-from privet_papers.fletcher_islam_2017.in_the_paper import AUC
+from privet_papers.fletcher_islam_2017.entry_parts import OURS, PRINTED, SIZE, SOUND, Variant, entry, grid
 from privet_papers.fletcher_islam_2017.layout import bars, compared
-from privet_papers.fletcher_islam_2017.shared import OURS, PRINTED, SIZE, SOUND, Variant, entry, grid
+from privet_papers.fletcher_islam_2017.printed_numbers import AUC
 from privet_papers.framework.entry import Entry, Outcome, Row, beside_paper
 
 BASELINES = (
@@ -44,7 +43,7 @@ def _comparison(
 
 
 ENTRIES = (
-    *fletcher_trees.ENTRIES,
+    *tree_entries.ENTRIES,
     _comparison(
         "soundness",
         "The printed rule against private ones",
@@ -74,7 +73,7 @@ ENTRIES = (
             "printed, divided": ("printed", {"composition": "sequential"}),
         },
     ),
-    *fletcher_sweeps.ENTRIES,
+    *sweep_entries.ENTRIES,
     _comparison("fig-11", "Accuracy against JPW, FS and Breiman's forest", FOREST, notes=(BASELINES,)),
     _comparison(
         "fig-12",

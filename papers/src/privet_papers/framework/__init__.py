@@ -12,14 +12,14 @@ from privet_papers.framework.entry import Cell, Entry, Outcome
 __all__ = ["MODULES", "Cell", "Entry", "Outcome", "entries", "find"]
 
 MODULES: tuple[str, ...] = (
-    "privet_papers.bojarski_2014.tables",
+    "privet_papers.bojarski_2014.entries",
     "privet_papers.tajima_2025.entries",
     "privet_papers.fletcher_islam_2017.entries",
     "privet_papers.vos_2023.entries",
-    "privet_papers.vos_2023.robustness",
+    "privet_papers.vos_2023.poisoning.entries",
     "privet_papers.bai_2021.entries",
-    "privet_papers.bai_2021.private",
-    "privet_papers.bai_2021.pixels",
+    "privet_papers.bai_2021.private_entries",
+    "privet_papers.bai_2021.pixel_entries",
 )
 
 

@@ -39,13 +39,13 @@ def reproduce(
 
     absent = [package for package in EXTRA if find_spec(package) is None]
     if absent:
-        raise ParameterError(f"reproduce needs {', '.join(absent)}; pip install 'privet[reproduce]'")
+        raise ParameterError(f"reproduce needs {', '.join(absent)}; pip install privet-papers")
     folder = DataFolder.at(data)
     if not names:
         _list(list(entries().values()), folder, out)
         return
     failed = False
-    for entry in [find(name) for name in names]:  # a misspelt name is told before hours of work
+    for entry in [find(name) for name in names]:  # a misspelt name is reported before hours of work
         failed |= not _run(entry, folder, out, quick=quick, jobs=jobs)
     if failed:
         raise typer.Exit(Exit.FAILED)

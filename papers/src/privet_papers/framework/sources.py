@@ -7,28 +7,23 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
+import privet
 from privet.errors import ParameterError
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(privet.__file__).parent
 # Rooms around the learners: they lay out, check or ship results, they do not decide them.
-AROUND = (
-    "__init__",
-    "audit",
-    "cli",
-    "datasets",
-    "report",
-    "reproduce",
-    "robustness",
-    "store",
-    "testing",
-    "__main__",
-)
+AROUND = ("__init__", "__main__", "audit", "cli", "datasets", "exports", "report", "robustness", "testing")
+BESIDE = ("privet_papers.framework.data", "privet_papers.framework.printed")
+
+
+def rooms() -> set[str]:
+    """Return the names of all modules and packages at the root of privet."""
+    return {path.stem for path in ROOT.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
 
 
 def default_sources() -> tuple[str, ...]:
     """Return the modules that count unless an entry says otherwise: the learners and all rooms below them."""
-    modules = {path.stem for path in ROOT.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
-    return (*(f"privet.{name}" for name in sorted(modules - set(AROUND))), "privet_papers.framework.data")
+    return (*(f"privet.{name}" for name in sorted(rooms() - set(AROUND))), *BESIDE)
 
 
 def code_digest(modules: Iterable[str]) -> str:

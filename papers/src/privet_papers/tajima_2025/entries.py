@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from privet_papers.framework.entry import Cell, Entry, Outcome, Row, beside_paper
-from privet_papers.tajima_2025 import beyond as tajima_beyond
-from privet_papers.tajima_2025 import figures as figures
-from privet_papers.tajima_2025.shared import DATA, LARGE, NOTES, PAPER, SOURCES, cell, summary
+from privet_papers.tajima_2025 import figures, further_entries
+from privet_papers.tajima_2025.entry_parts import DATA, LARGE, NOTES, PAPER, SOURCES, cell, summary
+from privet_papers.tajima_2025.printed_numbers import ACCURACIES_OF_TABLE_2, SECONDS_OF_TABLE_2
 
 # --- Table 2 ------------------------------------------------------------------------------------------------------
 
@@ -57,27 +57,6 @@ TABLE_2: list[tuple[str, dict[str, Any], int]] = [
         20,
     ),
 ]
-PRINTED = {
-    "without privacy, hard": 0.789,
-    "batch training, hard": 0.735,
-    "batch training, weight": 0.735,
-    "batch training, q = 2": 0.810,
-    "batch prediction, all 346 points": 0.793,
-    "batch prediction, q = 2": 0.809,
-    "subsample and aggregate, weight": 0.749,
-    "subsample and aggregate, p-identity": 0.749,
-    "subsample and aggregate, q = 2": 0.763,
-    "subsample and aggregate, per query (baseline)": 0.25,
-}
-PRINTED_SECONDS: dict[str, float | str] = {
-    "without privacy, hard": "N/A",
-    "batch training, hard": 322.2,
-    "batch training, q = 2": 84.97,
-    "batch prediction, all 346 points": 336.6,
-    "batch prediction, q = 2": 19.93,
-    "subsample and aggregate, p-identity": 0.44,
-    "subsample and aggregate, q = 2": 0.66,
-}
 
 
 def _table_2(quick: bool) -> list[Cell]:
@@ -90,8 +69,10 @@ def _table_2(quick: bool) -> list[Cell]:
 
 def _lay_out_table_2(outcomes: Sequence[Outcome]) -> list[Row]:
     rows = summary(outcomes, ["method"], seconds=True)
-    rows = beside_paper(rows, {(name,): value for name, value in PRINTED.items()}, on=["method"], column="accuracy")
-    seconds = {(name,): value for name, value in PRINTED_SECONDS.items()}
+    rows = beside_paper(
+        rows, {(name,): value for name, value in ACCURACIES_OF_TABLE_2.items()}, on=["method"], column="accuracy"
+    )
+    seconds = {(name,): value for name, value in SECONDS_OF_TABLE_2.items()}
     return beside_paper(rows, seconds, on=["method"], column="optimise (s)")
 
 
@@ -261,5 +242,5 @@ ENTRIES = (
         ["panel", "voting", "depth", "n_trees"],
         plot=figures.by_shape,
     ),
-    *tajima_beyond.ENTRIES,
+    *further_entries.ENTRIES,
 )

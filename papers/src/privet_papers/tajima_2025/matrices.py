@@ -34,7 +34,7 @@ class DecisionPaths:
     --------
     >>> from privet import Categorical, Schema
     >>> from privet.randomness.public import public_rng
-    >>> from privet.structure import Domains
+    >>> from privet.trees.structure import Domains
     >>> from privet.trees.id3_trees import draw_id3_trees
     >>> schema = Schema({"a": Categorical([0, 1]), "b": Categorical([0, 1, 2])}, classes=[0, 1])
     >>> trees = draw_id3_trees(Domains.of(schema.encoding()), public_rng(0), n_trees=4, depth=1)

@@ -29,7 +29,8 @@ from privet_papers import (
     PrivaTreeStarClassifier,
 )
 from privet_papers.framework.data import TARGET, DataSet, public_schema
-from privet_papers.framework.peers.diffprivlib import run_peer
+from privet_papers.framework.peers.interpreter import DIFFPRIVLIB as PEER
+from privet_papers.framework.peers.interpreter import TREE_SCRIPT, run_script
 from privet_papers.vos_2023.dpgdf import DPGDFTreeClassifier
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def _peer(settings: Settings, loaded: DataSet, train: NDArray[np.int64], test: N
     low, high = np.array(bounds, dtype=np.float64).T
     arrays = {"X": X[train], "y": y[train], "X_test": X[test], "y_test": y[test], "low": low, "high": high}
     arrays["n_classes"] = np.array(encoding.n_classes)
-    found: dict[str, float] = run_peer("peer_tree.py", arrays, settings["epsilon"], DEPTH)
+    found: dict[str, float] = run_script(PEER.interpreter(), TREE_SCRIPT, arrays, settings["epsilon"], DEPTH)
     return found
 
 

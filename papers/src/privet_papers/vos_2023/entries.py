@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privet_papers.framework.entry import Cell, Entry, Outcome, Row
-from privet_papers.framework.peers.diffprivlib import peer_python
+from privet_papers.framework.peers import interpreter
+from privet_papers.framework.sources import default_sources
 from privet_papers.vos_2023.cells import (
     DIFFPRIVLIB,
     HIGGS,
@@ -23,7 +24,7 @@ from privet_papers.vos_2023.cells import (
     probabilities,
     times,
 )
-from privet_papers.vos_2023.in_the_paper import CORRECTED, METHODS, PRINTED
+from privet_papers.vos_2023.printed_numbers import CORRECTED, METHODS, PRINTED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,6 +40,16 @@ CURVES = ("ours", "PrivaTree 2023", "PrivaTree repaired", "BDPT", "DPGDF, sound"
 EPSILONS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 HIGGS_ROWS = 940_160
 
+SOURCES = (
+    *default_sources(),
+    "privet_papers.framework.peers",
+    "privet_papers.framework.smooth_sensitivity",
+    "privet_papers.vos_2023.bdpt",
+    "privet_papers.vos_2023.dpgdf",
+    "privet_papers.vos_2023.dpgdf_printed",
+    "privet_papers.vos_2023.one_against_rest",
+    "privet_papers.vos_2023.printed",
+)
 NOTES = (
     "Records with a missing value are left out, categories and bounds are those of the data set as published, and the "
     "number of training records is a public hint, all as in the paper.",
@@ -54,7 +65,7 @@ NOTES = (
 
 def _run_here(*methods: str) -> list[str]:
     """Return the methods that can be run: diffprivlib's needs an environment of its own."""
-    return [method for method in methods if method != DIFFPRIVLIB or peer_python() is not None]
+    return [method for method in methods if method != DIFFPRIVLIB or interpreter.DIFFPRIVLIB.named() is not None]
 
 
 def _accuracy_cells(epsilon: float, quick: bool) -> list[Cell]:
@@ -272,6 +283,7 @@ def _accuracy_entry(number: str, roman: str, epsilon: float) -> Entry:
         cells=cells,
         assemble=partial(_accuracy_table, epsilon),
         notes=NOTES,
+        sources=SOURCES,
     )
 
 
@@ -283,6 +295,7 @@ ENTRIES = (
         cells=_leaf_cells,
         assemble=_leaf_table,
         notes=("Depth 4, means of five stratified folds, the number of training records as a hint.",),
+        sources=SOURCES,
     ),
     Entry(
         name="privatree-grids",
@@ -293,6 +306,7 @@ ENTRIES = (
         notes=(
             "Pure epsilon, depth 4, five stratified folds. Tail s is synthetic: six features exp(s N), 20,000 records.",
         ),
+        sources=SOURCES,
     ),
     Entry(
         name="privatree-stop",
@@ -301,6 +315,7 @@ ENTRIES = (
         cells=_stop_cells,
         assemble=_stop_table,
         notes=("Depth 4, three times five stratified folds, the number of training records as a hint.",),
+        sources=SOURCES,
     ),
     _accuracy_entry("2", "II", 0.1),
     _accuracy_entry("6", "VI", 0.01),
@@ -315,6 +330,7 @@ ENTRIES = (
             "Ratios of times, encoding included, the least of three runs each. The paper prints seconds of its own "
             "machine. Higgs is synthetic, of the same shape (940,160 x 24). Times depend on what else runs.",
         ),
+        sources=SOURCES,
     ),
     Entry(
         name="vos-fig-1",
@@ -324,6 +340,7 @@ ENTRIES = (
         assemble=partial(_long_table, ["data", "method", "epsilon"], "accuracy"),
         plot=partial(_panels, "epsilon", "epsilon", "method"),
         notes=("Five folds for adult, twice five for compas, in place of 50 runs.", *NOTES[:1], NOTES[2]),
+        sources=SOURCES,
     ),
     Entry(
         name="vos-fig-2",
@@ -333,5 +350,6 @@ ENTRIES = (
         assemble=_share_table,
         plot=partial(_panels, "leaf_part", "part of epsilon for the leaves", None),
         notes=("Ours has no quantiles to pay for, so there is one share to vary where the paper has two.",),
+        sources=SOURCES,
     ),
 )

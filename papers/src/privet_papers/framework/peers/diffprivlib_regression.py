@@ -1,6 +1,6 @@
 """A script: train diffprivlib's private logistic regression a few times; say the test accuracies.
 
-Run by `privet_papers.framework.peers.diffprivlib` under an interpreter that has diffprivlib, NumPy and scikit-learn,
+Run by `privet_papers.framework.peers.interpreter` under an interpreter that has diffprivlib, NumPy and scikit-learn,
 and not privet. It reads ``X``, ``y``, ``X_test`` and ``y_test``.
 """
 

@@ -1,6 +1,6 @@
 """A script: train diffprivlib's private decision tree once; say its test accuracy and the seconds that the fit took.
 
-Run by `privet_papers.framework.peers.diffprivlib` under an interpreter that has diffprivlib and NumPy, and not privet.
+Run by `privet_papers.framework.peers.interpreter` under an interpreter that has diffprivlib and NumPy, and not privet.
 It reads ``X``, ``y`` (whole numbers from 0), ``X_test``, ``y_test``, ``n_classes``, and public bounds ``low`` and
 ``high``.
 """

@@ -8,9 +8,9 @@ from statistics import mean
 from typing import Any
 
 from privet_papers.framework.entry import Cell, Entry, Outcome, Row
-from privet_papers.tajima_2025 import figures as figures
+from privet_papers.tajima_2025 import figures
 from privet_papers.tajima_2025.cells import noise
-from privet_papers.tajima_2025.shared import NOTES, PAPER, SOURCES, cell, summary
+from privet_papers.tajima_2025.entry_parts import NOTES, PAPER, SOURCES, cell, summary
 
 DECISIVE = ("persons", "safety")
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from privet_papers.fletcher_islam_2017.cells import TEST_ROWS_OF_SCALING, scaling
 from privet_papers.fletcher_islam_2017.data import BENCHMARKS, SYNTHETIC
+from privet_papers.fletcher_islam_2017.entry_parts import OURS, PRINTED, QUICK, SIZE, SOUND, cell, entry, grid
 from privet_papers.fletcher_islam_2017.layout import averaged, bars, compared, lines
-from privet_papers.fletcher_islam_2017.shared import OURS, PRINTED, QUICK, SIZE, SOUND, cell, entry, grid
 from privet_papers.framework.entry import Cell, Outcome, Row
 
 BUDGETS = (0.01, 0.1, 1.0)

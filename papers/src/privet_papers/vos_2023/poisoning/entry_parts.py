@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from privet_papers.framework.entry import Cell, Row
-from privet_papers.vos_2023.robustness_cells import DEPTH, retrained_accuracies
-from privet_papers.vos_2023.robustness_in_the_paper import PRIVATREE as PRIVATREE
-from privet_papers.vos_2023.robustness_in_the_paper import REGRESSION as REGRESSION
+from privet_papers.vos_2023.poisoning.cells import DEPTH, retrained_accuracies
+from privet_papers.vos_2023.printed_numbers import PRIVATREE as PRIVATREE
+from privet_papers.vos_2023.printed_numbers import REGRESSION as REGRESSION
 
 EPSILONS = (0.01, 0.1)
 TREE: dict[str, Any] = {"learner": "PrivaTreeClassifier", "parameters": {"max_depth": DEPTH}}

@@ -11,7 +11,7 @@ from privet.schema.domains import Numeric
 from privet.schema.schema import Schema
 from privet_papers.framework.data import DataFolder, DataSet
 from privet_papers.framework.entry import Result, Settings
-from privet_papers.framework.peers.diffprivlib import run_peer
+from privet_papers.framework.peers.interpreter import DIFFPRIVLIB, REGRESSION_SCRIPT, run_script
 
 DEPTH = 4
 # Adult without missing values, in the order in which it was published: 30,162 training records, then 15,060 to test.
@@ -50,14 +50,16 @@ def logistic_regression(settings: Settings, data: DataFolder) -> Result:
         train, test = _fold_rows(benchmark, fold)
         y = encoding.encode_target(benchmark.y)
         arrays = {"X": codes[train], "y": y[train], "X_test": codes[test], "y_test": y[test]}
-        accuracies += run_peer("peer_regression.py", arrays, settings["epsilon"], settings["repeats"])
+        accuracies += run_script(
+            DIFFPRIVLIB.interpreter(), REGRESSION_SCRIPT, arrays, settings["epsilon"], settings["repeats"]
+        )
     return {"accuracies": accuracies, "n_records": len(train)}
 
 
 def dpa_certificates(settings: Settings, data: DataFolder) -> Result:
     """Certified accuracy of a DPA ensemble for each share of poisoned records."""
     from privet.robustness.table import how_many
-    from privet_papers.vos_2023.dpa import DPAClassifier, certified_changes
+    from privet_papers.vos_2023.poisoning.dpa import DPAClassifier, certified_changes
 
     benchmark = data.load(settings["data"], drop_missing=True)
     X, y, X_test, y_test = _fixed_split(benchmark, settings["split"])
@@ -71,7 +73,7 @@ def dpa_certificates(settings: Settings, data: DataFolder) -> Result:
 
 def backdoor(settings: Settings, data: DataFolder) -> Result:
     """Clean accuracy and attack success rate on one split of MNIST for each number of poisoned images."""
-    from privet_papers.vos_2023.backdoors import Trigger, attack_success_rate, plant_backdoor
+    from privet_papers.vos_2023.poisoning.backdoors import Trigger, attack_success_rate, plant_backdoor
 
     X, y, X_test, y_test = _mnist(data, settings["split"])
     trigger = Trigger.bottom_right()
@@ -87,7 +89,7 @@ def backdoor(settings: Settings, data: DataFolder) -> Result:
 def retrained_resistance(settings: Settings, data: DataFolder) -> Result:
     """One minus the attack success rate, of many retrainings on the clean images of one split."""
     from privet.robustness import retraining_scores
-    from privet_papers.vos_2023.backdoors import Trigger, resistance
+    from privet_papers.vos_2023.poisoning.backdoors import Trigger, resistance
 
     X, y, X_test, y_test = _mnist(data, 0)
     score = resistance(X_test, y_test, Trigger.bottom_right(), source=0, target=1)

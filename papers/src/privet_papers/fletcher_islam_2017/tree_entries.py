@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from privet_papers.fletcher_islam_2017.cells import depth_of, leaf_facts, smooth_sensitivity
 from privet_papers.fletcher_islam_2017.data import BENCHMARKS, SYNTHETIC
-from privet_papers.fletcher_islam_2017.in_the_paper import EMPTY_LEAVES, SENSITIVITIES
+from privet_papers.fletcher_islam_2017.entry_parts import QUICK, entry
 from privet_papers.fletcher_islam_2017.layout import averaged
-from privet_papers.fletcher_islam_2017.shared import QUICK, entry
+from privet_papers.fletcher_islam_2017.printed_numbers import EMPTY_LEAVES, SENSITIVITIES
 from privet_papers.framework.entry import Cell, Outcome, Row, beside_paper
 
 EXACT = "Exact counts, which no private fit gives away."

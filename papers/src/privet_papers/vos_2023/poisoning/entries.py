@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from privet_papers.framework.entry import Entry
-from privet_papers.framework.peers.diffprivlib import PEER
+from privet_papers.framework.peers.interpreter import DIFFPRIVLIB
 from privet_papers.framework.sources import default_sources
-from privet_papers.vos_2023 import robustness_figures as figures
-from privet_papers.vos_2023 import robustness_tables as tables
-from privet_papers.vos_2023.robustness_shared import CERTIFIED, NOT_A_RELEASE, POISONED, SIZE_IS_PUBLIC, TRUE_EPSILON
+from privet_papers.vos_2023.poisoning import figures, tables
+from privet_papers.vos_2023.poisoning.entry_parts import (
+    CERTIFIED,
+    NOT_A_RELEASE,
+    POISONED,
+    SIZE_IS_PUBLIC,
+    TRUE_EPSILON,
+)
 
-_SOURCES = (*default_sources(), "privet.robustness")
+_SOURCES = (
+    *default_sources(),
+    "privet.robustness",
+    "privet_papers.framework.peers",
+    "privet_papers.vos_2023.poisoning.attacks",
+    "privet_papers.vos_2023.poisoning.backdoors",
+    "privet_papers.vos_2023.poisoning.dpa",
+)
 _NOTES = (TRUE_EPSILON, CERTIFIED, POISONED, SIZE_IS_PUBLIC, NOT_A_RELEASE)
 _REGRESSION_NOTE = (
-    f"diffprivlib's private logistic regression is run where the environment variable {PEER} names the interpreter of "
-    "an environment that has it; features are encoded, centred and scaled by the data, as in the paper, which is not "
-    "private."
+    f"diffprivlib's private logistic regression is run where the environment variable {DIFFPRIVLIB.variable} names "
+    "the interpreter of an environment that has it; features are encoded, centred and scaled by the data, as in the "
+    "paper, which is not private."
 )
 
 ENTRIES = (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privet_papers.bai_2021.pixels_cells import NAMES, segment
+from privet_papers.bai_2021.pixel_cells import NAMES, segment
 from privet_papers.framework.entry import Cell, Entry, Outcome, Row
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ SOURCES = (
     "privet_papers.bai_2021.consistent_rivals",
     "privet_papers.bai_2021.comprf",
     "privet_papers.bai_2021.cells",
+    "privet_papers.bai_2021.data",
 )
 STAND_IN = (
     "A stand-in: the coins that scikit-image ships, in place of aerial images; coin or not, by the watersheds of its "

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from privet_papers.bojarski_2014.cells import FIXED_SHAPE, SOURCES, cart, grid, public_rule, rule_and_grid
 from privet_papers.bojarski_2014.data import BENCHMARKS
 from privet_papers.bojarski_2014.figures import FIGURES
+from privet_papers.bojarski_2014.printed_numbers import TABLE_1
 from privet_papers.framework.entry import Cell, Entry, Outcome, Row
 
 PAPER = "Bojarski et al. 2014"
@@ -23,50 +24,6 @@ UNSEEN = (
     *("kr_vs_kp", "wine_quality_white", "wall_following_4", "phishing_websites", "california"),
 )
 SMALL = ("banknote", "transfusion", "vote", "mammographic", "mushroom")
-
-# Error in percent, k and h; rpart has neither.
-PRINTED: dict[tuple[str, str], tuple[float, int | None, int | None]] = {
-    ("Ban_Aut", "CART"): (3.65, None, None),
-    ("Ban_Aut", "n-dpRFMV"): (3.09, 21, 15),
-    ("Ban_Aut", "n-dpRFTA"): (3.46, 17, 9),
-    ("Ban_Aut", "dpRFMV"): (5.44, 21, 11),
-    ("Ban_Aut", "dpRFTA"): (5.22, 7, 12),
-    ("BTSC", "CART"): (18.92, None, None),
-    ("BTSC", "n-dpRFMV"): (22.19, 1, 14),
-    ("BTSC", "n-dpRFTA"): (22.47, 1, 14),
-    ("BTSC", "dpRFMV"): (23.42, 1, 14),
-    ("BTSC", "dpRFTA"): (23.42, 1, 13),
-    ("CVR", "CART"): (9.30, None, None),
-    ("CVR", "n-dpRFMV"): (9.05, 19, 6),
-    ("CVR", "n-dpRFTA"): (5.95, 13, 9),
-    ("CVR", "dpRFMV"): (8.10, 15, 9),
-    ("CVR", "dpRFTA"): (6.90, 15, 9),
-    ("Mam_Mass", "CART"): (21.88, None, None),
-    ("Mam_Mass", "n-dpRFMV"): (16.95, 9, 12),
-    ("Mam_Mass", "n-dpRFTA"): (16.21, 19, 15),
-    ("Mam_Mass", "dpRFMV"): (16.95, 5, 12),
-    ("Mam_Mass", "dpRFTA"): (17.37, 9, 8),
-    ("Mushroom", "CART"): (3.33, None, None),
-    ("Mushroom", "n-dpRFMV"): (0.83, 21, 15),
-    ("Mushroom", "n-dpRFTA"): (0.26, 13, 14),
-    ("Mushroom", "dpRFMV"): (4.69, 3, 13),
-    ("Mushroom", "dpRFTA"): (4.16, 3, 15),
-    ("Adult", "CART"): (17.75, None, None),
-    ("Adult", "n-dpRFMV"): (21.70, 3, 14),
-    ("Adult", "n-dpRFTA"): (21.58, 3, 14),
-    ("Adult", "dpRFMV"): (22.18, 3, 11),
-    ("Adult", "dpRFTA"): (21.72, 7, 11),
-    ("Covertypes", "CART"): (26.90, None, None),
-    ("Covertypes", "n-dpRFMV"): (33.39, 21, 15),
-    ("Covertypes", "n-dpRFTA"): (30.80, 21, 15),
-    ("Covertypes", "dpRFMV"): (38.75, 3, 13),
-    ("Covertypes", "dpRFTA"): (37.82, 3, 13),
-    ("Quantum", "CART"): (32.08, None, None),
-    ("Quantum", "n-dpRFMV"): (34.81, 21, 15),
-    ("Quantum", "n-dpRFTA"): (33.06, 19, 14),
-    ("Quantum", "dpRFMV"): (39.91, 21, 13),
-    ("Quantum", "dpRFTA"): (39.01, 13, 9),
-}
 
 CHOSEN = "validation error: leaks"
 RULE = "public rule"
@@ -128,7 +85,7 @@ def best_on_validation(outcomes: Iterable[Outcome], method: str, vote: str) -> t
 def _row(
     name: str, eta: float | None, method: str, chosen: str, tests: list[float], k: int | None, h: int | None
 ) -> Row:
-    printed = PRINTED.get((BENCHMARKS[name].paper, method)) if chosen != RULE else None
+    printed = TABLE_1.get((BENCHMARKS[name].paper, method)) if chosen != RULE else None
     error = float(np.mean(tests))
     half_width = 1.96 * float(np.std(tests)) / math.sqrt(len(tests))
     return {

@@ -17,7 +17,8 @@ from sklearn.tree import DecisionTreeClassifier
 from privet.parameters import check_whole
 from privet.robustness.guarantees import Change
 from privet.schema.schema import Schema
-from privet_papers.vos_2023.records import numbers, take_rows
+
+FINE_GRID = 255
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,19 @@ def insert_records(
         members = rows[view.leaves == target.leaf]
         rows = np.concatenate([rows, members[np.arange(target.cost) % len(members)]])
         labels = np.concatenate([labels, np.full(target.cost, target.other, dtype=labels.dtype)])
-    return Poisoned(take_rows(X, rows), labels, len(rows) - len(features), "added_or_removed")
+    return Poisoned(_take_rows(X, rows), labels, len(rows) - len(features), "added_or_removed")
+
+
+def numbers(X: Any, schema: Schema | None) -> NDArray[np.float64]:
+    """Return features as numbers for a plain tree: the schema's codes, or the values themselves without one."""
+    if schema is None:
+        return np.ascontiguousarray(np.asarray(X, dtype=np.float64))
+    return np.ascontiguousarray(schema.encoding(FINE_GRID).encode(X).T, dtype=np.float64)
+
+
+def _take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Return rows of a pandas frame or an array, in this order; a row may come more than once."""
+    return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
 
 
 @dataclass(frozen=True)

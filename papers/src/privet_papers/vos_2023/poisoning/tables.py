@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from privet_papers.framework.entry import Cell, Outcome, Row, beside_paper
-from privet_papers.framework.peers.diffprivlib import peer_python
-from privet_papers.vos_2023.robustness_cells import fold_accuracies, logistic_regression
-from privet_papers.vos_2023.robustness_in_the_paper import PRINTED_TABLE_3, PRINTED_TABLE_8
-from privet_papers.vos_2023.robustness_shared import (
+from privet_papers.framework.peers.interpreter import DIFFPRIVLIB
+from privet_papers.vos_2023.poisoning.cells import fold_accuracies, logistic_regression
+from privet_papers.vos_2023.poisoning.entry_parts import (
     EPSILONS,
     MIXED,
     NUMERICAL,
@@ -19,6 +18,7 @@ from privet_papers.vos_2023.robustness_shared import (
     TREE,
     retraining_cells,
 )
+from privet_papers.vos_2023.printed_numbers import PRINTED_TABLE_3, PRINTED_TABLE_8
 
 SHARES = (0.001, 0.005, 0.01)
 LARGE = "bench_covertype_like"
@@ -33,7 +33,7 @@ def _table_cells(names: dict[str, str], quick: bool) -> list[Cell]:
             cells.append(Cell(fold_accuracies, {**settings, **TREE}, data=(data,)))
             retrainings = 40 if quick or data == LARGE else 500
             cells += retraining_cells(data, epsilon, retrainings, "first fold", **TREE)
-            if peer_python() is not None:
+            if DIFFPRIVLIB.named() is not None:
                 cells.append(Cell(logistic_regression, settings, data=(data,)))
     return cells
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privet_papers.framework.entry import Cell, Outcome, Row, beside_paper
-from privet_papers.vos_2023.robustness_cells import backdoor, dpa_certificates, retrained_resistance
-from privet_papers.vos_2023.robustness_in_the_paper import PRINTED_FIG_4
-from privet_papers.vos_2023.robustness_shared import EPSILONS, MIXED, PRIVATREE, TREE, column, retraining_cells
+from privet_papers.vos_2023.poisoning.cells import backdoor, dpa_certificates, retrained_resistance
+from privet_papers.vos_2023.poisoning.entry_parts import EPSILONS, MIXED, PRIVATREE, TREE, column, retraining_cells
+from privet_papers.vos_2023.printed_numbers import PRINTED_FIG_4
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -24,7 +24,7 @@ from privet.randomness.hashing import siphash_rows
 from privet.robustness.guarantees import CHANGES, Change
 from privet.schema.encoding import ClassTarget
 from privet.schema.schema import Schema
-from privet_papers.vos_2023.records import numbers
+from privet_papers.vos_2023.poisoning.attacks import numbers
 
 _KEY = bytes(16)  # public: the certificate holds against poisoners who know where their records go
 
