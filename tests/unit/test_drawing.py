@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 from privet import Categorical, Numeric, PrivaTreeClassifier, RandomDecisionForestClassifier, Schema
 from privet.errors import ParameterError
-from privet.models.drawing import sketch
 from privet.models.forest import Forest, LeafCounts, LeafLabels
+from privet.models.reading import read_tree
 from privet.trees.explicit_trees import Multiway, Subset, Threshold, TreeBuilder
 from privet.trees.structure import Domains
 
@@ -70,7 +70,7 @@ def test_many_categories_are_named_by_the_few_that_are_not_among_them():
     ]:
         builder = TreeBuilder(Domains.of(encoding))
         builder.grow([Subset(0, list(codes))])
-        conditions = sketch(Forest(encoding, builder.finish(), labels(0, 1))).conditions
+        conditions = read_tree(Forest(encoding, builder.finish(), labels(0, 1)), 0).conditions
         assert conditions[0] == first
         assert second in (None, conditions[1])
 

@@ -9,7 +9,6 @@ from privet import Categorical, Numeric, PrivaTreeClassifier, RandomDecisionFore
 from privet.datasets import load_adult
 from privet.errors import ParameterError
 from privet.exports import codes_of, onnx_inputs, to_onnx, to_shap, to_sklearn_tree
-from privet.exports.explicit import as_explicit
 from privet.exports.onnx_file import forest_to_onnx
 from privet.exports.thresholds import average_votes, threshold_trees
 from privet.models.forest import Forest, LeafCounts, LeafLabels
@@ -150,7 +149,7 @@ def test_onnx_agrees_for_every_kind_of_node_leaf_and_vote(forest):
 def test_trees_that_are_written_down_route_alike(forest):
     codes = random_codes(forest.encoding, 400, 3)
     expected = forest.structure.route(codes)
-    np.testing.assert_array_equal(as_explicit(forest.structure).route(codes), expected)
+    np.testing.assert_array_equal(forest.structure.explicit().route(codes), expected)
     for tree, leaves in zip(threshold_trees(forest), expected, strict=True):
         for row, leaf in zip(codes.T, leaves, strict=True):
             node = 0

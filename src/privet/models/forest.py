@@ -281,6 +281,15 @@ class Forest(FieldsOnly):
         _divide_by_totals(sums)
         return sums
 
+    def leaf_votes(self) -> NDArray[np.float64]:
+        """Return what each leaf adds to the vote for each class; a row of zeros where a leaf abstains."""
+        if self.voting != "majority":
+            return self._shares.copy()
+        votes = np.zeros((self._labels.size, self.encoding.n_classes))
+        voting = self._labels < self.encoding.n_classes
+        votes[np.flatnonzero(voting), self._labels[voting]] = 1.0
+        return votes
+
     def predict(self, codes: NDArray[Any], n_jobs: int = 1, rng: PublicRng | None = None) -> NDArray[np.int64]:
         """Return the number of the class that wins, the first of equals; probabilistic voting draws it with `rng`."""
         votes = self.votes(codes, n_jobs)

@@ -13,7 +13,7 @@ from privet.errors import ParameterError
 from privet.trees.kernels import explicit
 from privet.trees.kernels.histogram import RouteStep
 from privet.trees.kernels.node_tests import Nodes, NodeTests
-from privet.trees.structure import MOST_LEAVES, NEVER, Domains, Splits, Trees, check_number_of_leaves
+from privet.trees.structure import MOST_LEAVES, NEVER, Domains, Splits, Trees, check_number_of_leaves, pack_sets
 
 
 @compiled
@@ -143,6 +143,10 @@ class ExplicitTrees(Trees):
             np.concatenate([*offsets, node_base[-1:]]),
             np.concatenate([forest.leaves_per_tree for forest in forests]),
         )
+
+    def explicit(self) -> "ExplicitTrees":
+        """Return the trees as they are."""
+        return self
 
     @cached_property
     def depths(self) -> NDArray[np.int64]:
@@ -305,7 +309,7 @@ class TreeBuilder:
     def _splits(self, nodes: Sequence[_Node]) -> Splits:
         feature, cut, set_index = (np.full(len(nodes), empty, np.int32) for empty in (-1, 0, -1))
         missing_first = np.zeros(len(nodes), np.bool_)
-        sets: list[int] = []
+        sets: list[Collection[int]] = []
         for index, node in enumerate(nodes):
             match node.split:
                 case Threshold():
@@ -313,11 +317,7 @@ class TreeBuilder:
                     missing_first[index] = node.split.missing_first
                 case Subset():
                     feature[index], set_index[index] = node.split.feature, len(sets)
-                    sets.append(sum(1 << code for code in set(node.split.codes)))
+                    sets.append(node.split.codes)
                 case Multiway():
                     feature[index] = node.split.feature
-        n_words = max(1, -(-int(self._domains.n_codes.max()) // 64)) if sets else 1
-        words = [[(bits >> 64 * word) & (2**64 - 1) for word in range(n_words)] for bits in sets]
-        return Splits(
-            feature, cut, missing_first, set_index, np.array(words, dtype=np.uint64).reshape(len(sets), n_words)
-        )
+        return Splits(feature, cut, missing_first, set_index, pack_sets(sets, int(self._domains.n_codes.max())))
