@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from privet.compiling import compiled, inlined
 from privet.randomness.public import PublicRng
-from privet.trees.explicit_trees import Split, Subset, Threshold
+from privet.trees.explicit_trees import Split, Subset, Threshold, children_by_code
 from privet.trees.scores import Score, child_score
 from privet.trees.structure import Domains
 
@@ -223,19 +223,8 @@ class Candidates:
 
     def sides(self, splits: Sequence[Split | None]) -> tuple[IntArray, NDArray[np.bool_]]:
         """Return the feature of each split, and for every code whether it goes to the second child; zeros for None."""
-        feature = np.array([0 if split is None else split.feature for split in splits], dtype=np.int64)
-        second = np.zeros((len(splits), int(self.domains.n_codes.max())), np.bool_)
-        for row, split in zip(second, splits, strict=True):
-            if split is None:
-                continue
-            if isinstance(split, Threshold):
-                row[split.cut + 1 :] = True
-                if split.missing_first:
-                    row[self.domains.missing[split.feature]] = False
-            else:
-                assert isinstance(split, Subset)
-                row[list(split.codes)] = True
-        return feature, second
+        feature, child = children_by_code(self.domains, splits)
+        return feature, child == 1
 
     def _along(self, walk: Walk, place: int) -> Split:
         codes = walk.codes[: walk.places[place] + 1]

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from privet.compiling import compiled
 from privet.errors import ParameterError
+from privet.tables.protocol import IntArray
 from privet.trees.kernels import explicit
-from privet.trees.kernels.histogram import RouteStep
 from privet.trees.kernels.node_tests import Nodes, NodeTests
+from privet.trees.kernels.step_down import StepDown
 from privet.trees.structure import MOST_LEAVES, NEVER, Domains, Splits, Trees, check_number_of_leaves, pack_sets
 
 
@@ -207,6 +208,26 @@ class Multiway:
 Split = Threshold | Subset | Multiway
 
 
+def children_by_code(domains: Domains, splits: Sequence[Split | None]) -> tuple[IntArray, NDArray[np.int32]]:
+    """Return the feature of each split, and for every code which of the children it leads to; zeros for None.
+
+    A feature with fewer codes than the longest has entries to spare, which no record reaches.
+    """
+    feature = np.array([0 if split is None else split.feature for split in splits], dtype=np.int64)
+    child = np.zeros((len(splits), int(domains.n_codes.max())), np.int32)
+    for row, split in zip(child, splits, strict=True):
+        match split:
+            case Threshold():
+                row[split.cut + 1 :] = 1
+                if split.missing_first:
+                    row[domains.missing[split.feature]] = 0
+            case Subset():
+                row[list(split.codes)] = 1
+            case Multiway():
+                row[:] = np.minimum(np.arange(row.size), domains.n_codes[split.feature] - 1)
+    return feature, child
+
+
 @dataclass
 class _Node:
     tree: int
@@ -272,21 +293,13 @@ class TreeBuilder:
             children.extend(born)
         self._open = children
 
-    def step(self, node_state: str = "node") -> RouteStep:
+    def step(self, node_state: str = "node") -> StepDown:
         """Return the kernel that moves the records to the nodes that the last level grew."""
-        table, n_children = self._splits(self._parents), [node.n_children for node in self._parents]
-        moved = table.missing_first
-        missing = np.where(moved, self._domains.missing[np.maximum(table.feature, 0)], -1).astype(np.int32)
-        return RouteStep(
-            node_state,
-            table.feature,
-            table.cut,
-            missing,
-            table.set_index,
-            table.sets,
-            (np.cumsum(n_children) - n_children).astype(np.int32),
-            np.array(n_children, dtype=np.int32),
-        )
+        feature, place = children_by_code(self._domains, [node.split for node in self._parents])
+        n_children = np.array([node.n_children for node in self._parents], dtype=np.int32)
+        first = np.cumsum(n_children, dtype=np.int32) - n_children
+        child = np.where(n_children[:, np.newaxis] > 0, first[:, np.newaxis] + place, np.int32(-1))
+        return StepDown(node_state, feature, child)
 
     def finish(self) -> ExplicitTrees:
         """Make all open nodes leaves and return the trees; leaves are numbered in the order of nodes."""
