@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from privet.compiling import compiled, inlined
 from privet.randomness.public import PublicRng
+from privet.tables.protocol import IntArray
 from privet.trees.explicit_trees import Split, Subset, Threshold, children_by_code
 from privet.trees.scores import Score, child_score
 from privet.trees.structure import Domains
-
-IntArray = NDArray[np.int64]
 
 
 @inlined

@@ -6,14 +6,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.tables.protocol import Block, Table
+from privet.tables.protocol import Block, IntArray, Table
 from privet.trees.candidates import Candidates
 from privet.trees.explicit_trees import ExplicitTrees, TreeBuilder
 from privet.trees.kernels.sibling_histogram import SiblingHistogram
 from privet.trees.kernels.step_down import StepDown
 from privet.trees.scores import Score, score_of_counts
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,14 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.mechanisms.joint_exponential import cut_range
 from privet.mechanisms.release import Release
 from privet.privacy.events import Cost, Event
 from privet.privacy.terms import Share, Terms
 from privet.schema.encoding import Encoding
-from privet.tables.protocol import Block, Table
+from privet.tables.protocol import Block, IntArray, Table
 from privet.trees.structure import Domains
-
-IntArray = NDArray[np.int64]
 
 _OUTSIDE = -(1 << 40)  # a score that no cut within the interval can have, and that no record changes
 

@@ -3,17 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
-from privet.tables.protocol import Table
+from privet.tables.protocol import IntArray, Table
 from privet.trees.candidates import Candidates, Walk, thresholds
 from privet.trees.greedy import GreedyGrowth
 from privet.trees.scores import SCORES
 from privet.trees.structure import Domains
-
-IntArray = NDArray[np.int64]
 
 STEPS = 1 << 30  # of the grid, for one unit of the average Gini impurity
 # One record changes an average Gini impurity by at most 1/2 either way: the range over candidates is one. Rounding (two

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError
 from privet.learners.boosting.gradients import LARGEST_SCORE, SCORE_BITS
 from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
-from privet.tables.protocol import IntArray
+from privet.tables.protocol import Floats, IntArray
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.kernels.vote import sum_values
 from privet.trees.structure import Domains, FieldsOnly
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from privet.learners.boosting.shapes import Shapes
 
-Floats = NDArray[np.float64]
 Link = Literal["logistic", "softmax", "range"]
 
 _UNIT = 2.0**-SCORE_BITS

@@ -19,12 +19,11 @@ from privet.learners.boosting.gradients import SCORE_BITS
 from privet.models.reading import code_in_words, interval_in_words
 from privet.randomness.public import public_rng
 from privet.schema.encoding import ClassTarget, Column
-from privet.tables.protocol import IntArray
+from privet.tables.protocol import Floats, IntArray
 
 if TYPE_CHECKING:
     from privet.learners.boosting.additive import Additive
 
-Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 MADE_UP_RECORDS, SEED = 4_096, 0  # the same each time, to estimate how much is beyond the shapes

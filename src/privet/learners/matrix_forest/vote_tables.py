@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ModelFileError, ParameterError, PrivetError
-from privet.learners.matrix_forest.domain_cells import DomainCells, Floats
+from privet.learners.matrix_forest.domain_cells import DomainCells
 from privet.models.files import Content, Reader, array_to_dict, register
 from privet.models.forest_files import structure_from_content, structure_to_content
 from privet.schema.encoding import Encoding
+from privet.tables.protocol import Floats
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels.vote import sum_values
 from privet.trees.structure import Domains

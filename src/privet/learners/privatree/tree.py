@@ -27,6 +27,7 @@ from privet.randomness.public import PublicRng, public_rng
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
+from privet.tables.protocol import IntArray
 from privet.trees.candidates import Candidates
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.greedy import GreedyGrowth
@@ -37,8 +38,7 @@ from privet.trees.structure import Domains
 Composition = Literal["sequential", "disjoint"]
 LeafKind = Literal["labels", "counts"]
 Grid = Literal["schema", "quantiles", "jointexp"]
-Integers = np.ndarray[Any, np.dtype[np.int64]]
-Leaves = tuple[list[int], Integers]  # the tree and the values of each
+Leaves = tuple[list[int], IntArray]  # the tree and the values of each
 
 BINS = 255  # as fine as one byte for a code allows; finer public grids cost next to nothing
 # The label of the larger of two Laplace counts loses up to max x (1/2 + x/4) exp(-x) = 0.293 records over epsilon; by
@@ -148,7 +148,7 @@ class PrivaTree:
                     leaves.extend(self._grow_tree(growth, release, tree, level + 1))
         return leaves
 
-    def _leaf_values(self, counts: Integers, release: Release, event: Event) -> Integers:
+    def _leaf_values(self, counts: IntArray, release: Release, event: Event) -> IntArray:
         return release.noisy(counts, event) if self.leaves == "counts" else release.choose(counts, event)
 
 
@@ -157,10 +157,10 @@ def _stop_bonus(n_candidates: int, choice: Event) -> int:
     return int(head_start(n_candidates, choice.parameter))
 
 
-def _in_order(leaves: list[Leaves]) -> Integers:
+def _in_order(leaves: list[Leaves]) -> IntArray:
     """Return leaves' values tree by tree; within a tree those that stopped earlier come first."""
     trees = np.concatenate([trees for trees, _ in leaves])
-    values: Integers = np.concatenate([values for _, values in leaves])[np.argsort(trees, kind="stable")]
+    values: IntArray = np.concatenate([values for _, values in leaves])[np.argsort(trees, kind="stable")]
     return values
 
 

@@ -3,13 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.compiling import compiled
-from privet.tables.protocol import Block
+from privet.tables.protocol import Block, IntArray
 from privet.trees.kernels.blocks import Codes
-
-IntArray = NDArray[np.int64]
 
 
 @compiled

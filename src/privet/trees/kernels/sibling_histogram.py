@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled
-from privet.tables.protocol import Block
+from privet.tables.protocol import Block, IntArray
 from privet.trees.kernels.blocks import Codes, Whole
-
-IntArray = NDArray[np.int64]
 
 _ROWS_AT_ONCE = 4096  # row numbers and keys of so many records stay in the nearest cache while all features are counted
 _BYTE_CODES = 256  # a byte cannot be beyond a table of so many counters: no comparison in the innermost loop
