@@ -14,7 +14,7 @@ from privet.exports.thresholds import average_votes, threshold_trees
 from privet.models.forest import Forest, LeafCounts, LeafLabels
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.random_trees import RandomTrees
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 from tests.unit.forests import grown, random_codes, small_encoding
 
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -103,7 +103,7 @@ def test_onnx_maps_values_that_break_the_schema_as_the_schema_says():
 def random_forests():
     """Forests with every kind of node, leaf and vote."""
     encoding = small_encoding()
-    domains, rng = Domains.of(encoding), np.random.default_rng(5)
+    domains, rng = FeatureCodes.of(encoding), np.random.default_rng(5)
     complete = RandomTrees(domains, 7, 4, 4).materialise()
     assert isinstance(complete, CompleteTrees)
     for structure in (complete, grown(domains, 5, 4, 3), RandomTrees(domains, 8, 3, 4, "multiway", 64)):

@@ -21,7 +21,7 @@ from privet.learners.multinomial_forest.honest_growth import lay_out_records
 from privet.tables import Block, MemoryTable
 from privet.trees.explicit_trees import Threshold, TreeBuilder
 from privet.trees.scores import head_start
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 from privet_papers.fletcher_islam_2017.fs import FSTreeClassifier
 from privet_papers.fletcher_islam_2017.pruning import prune_by_error
 
@@ -126,7 +126,7 @@ def test_the_least_integer_is_beyond_the_largest_score_of_a_model():
 
 
 def test_summed_counts_of_a_pruned_tree_keep_their_sign():
-    builder = TreeBuilder(Domains.of(SCHEMA.encoding(4)))
+    builder = TreeBuilder(FeatureCodes.of(SCHEMA.encoding(4)))
     builder.grow([Threshold(0, 1)])
     assert (prune_by_error(builder.finish(), np.full((2, 2), 2**62 + 2**61)) > 0).all()
 

@@ -212,7 +212,7 @@ class LeafLabel(Projection):
 
 
 @dataclass(frozen=True)
-class LeafLabels(Projection):
+class LabelsOfLeaves(Projection):
     """The labels of all leaves of all trees, in the order of the trees' nodes."""
 
     def __call__(self, model: Any) -> Outcome:

@@ -17,7 +17,7 @@ from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels.vote import count_labels, sum_values
 from privet.trees.random_trees import RandomTrees
-from privet.trees.structure import Domains, FieldsOnly
+from privet.trees.structure import FeatureCodes, FieldsOnly
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -237,7 +237,7 @@ class Forest(FieldsOnly):
             raise ParameterError(f"voting must be one of {', '.join(VOTINGS)}, got {self.voting!r}")
         if isinstance(self.leaves, LeafLabels) and self.voting != "majority":
             raise ParameterError(f"voting={self.voting!r} needs counts in the leaves, got labels: use 'majority'")
-        mine, theirs = Domains.of(self.encoding), self.structure.domains
+        mine, theirs = FeatureCodes.of(self.encoding), self.structure.domains
         if not (
             np.array_equal(mine.n_codes, theirs.n_codes)
             and np.array_equal(mine.ordered, theirs.ordered)

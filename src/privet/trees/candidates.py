@@ -20,7 +20,7 @@ from privet.randomness.public import PublicRng
 from privet.tables.protocol import IntArray
 from privet.trees.explicit_trees import Split, Subset, Threshold, children_by_code
 from privet.trees.scores import Score, child_score
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 
 
 @inlined
@@ -147,7 +147,7 @@ class Candidates:
 
     Parameters
     ----------
-    domains : Domains
+    domains : FeatureCodes
         The features' codes.
     walks : tuple of Walk
         Thresholds, single categories, and prefixes of orders of categories.
@@ -155,14 +155,14 @@ class Candidates:
         Unordered features of which every division into two non-empty sets is a candidate.
     """
 
-    domains: Domains
+    domains: FeatureCodes
     walks: tuple[Walk, ...]
     subset_features: tuple[int, ...]
 
     @classmethod
     def all_of(
         cls,
-        domains: Domains,
+        domains: FeatureCodes,
         rng: PublicRng,
         cuts: Mapping[int, Sequence[int]] | None = None,
         all_subsets_up_to: int = ALL_SUBSETS_UP_TO,
@@ -175,7 +175,7 @@ class Candidates:
 
         Parameters
         ----------
-        domains : Domains
+        domains : FeatureCodes
             The features' codes.
         rng : PublicRng
             Draws the random orders, which are public.
@@ -259,7 +259,7 @@ class Candidates:
         )
 
 
-def thresholds(domains: Domains, feature: int, cuts: Sequence[int]) -> Iterator[Walk]:
+def thresholds(domains: FeatureCodes, feature: int, cuts: Sequence[int]) -> Iterator[Walk]:
     """Yield the walks of an ordered feature's cuts, with missing values on either side."""
     cells = tuple(range(int(domains.n_cells[feature])))
     missing = int(domains.missing[feature])

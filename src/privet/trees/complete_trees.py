@@ -11,7 +11,7 @@ from privet.errors import ParameterError
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels import complete
 from privet.trees.kernels.node_tests import NodeTests
-from privet.trees.structure import Domains, Splits, Trees, check_number_of_leaves
+from privet.trees.structure import FeatureCodes, Splits, Trees, check_number_of_leaves
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,13 +20,13 @@ class CompleteTrees(Trees):
 
     Parameters
     ----------
-    domains : Domains
+    domains : FeatureCodes
         The features' codes.
     splits : Splits
         Arrays of shape (n_trees, 2 ** depth - 1); every node has a split.
     """
 
-    domains: Domains
+    domains: FeatureCodes
     splits: Splits
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ from privet.tables.protocol import IntArray
 from privet.trees.kernels import explicit
 from privet.trees.kernels.node_tests import Nodes, NodeTests
 from privet.trees.kernels.step_down import StepDown
-from privet.trees.structure import MOST_LEAVES, NEVER, Domains, Splits, Trees, check_number_of_leaves, pack_sets
+from privet.trees.structure import MOST_LEAVES, NEVER, FeatureCodes, Splits, Trees, check_number_of_leaves, pack_sets
 
 
 @compiled
@@ -31,7 +31,7 @@ class ExplicitTrees(Trees):
 
     Parameters
     ----------
-    domains : Domains
+    domains : FeatureCodes
         The features' codes.
     splits : Splits
         One entry for each node; feature -1 is a leaf. A multi-way node has a feature and more than two children, and
@@ -47,7 +47,7 @@ class ExplicitTrees(Trees):
         How many leaf ids each tree has.
     """
 
-    domains: Domains
+    domains: FeatureCodes
     splits: Splits
     first_child: NDArray[np.int32]
     n_children: NDArray[np.int32]
@@ -208,7 +208,7 @@ class Multiway:
 Split = Threshold | Subset | Multiway
 
 
-def children_by_code(domains: Domains, splits: Sequence[Split | None]) -> tuple[IntArray, NDArray[np.int32]]:
+def children_by_code(domains: FeatureCodes, splits: Sequence[Split | None]) -> tuple[IntArray, NDArray[np.int32]]:
     """Return the feature of each split, and for every code which of the children it leads to; zeros for None.
 
     A feature with fewer codes than the longest has entries to spare, which no record reaches.
@@ -241,7 +241,7 @@ class TreeBuilder:
 
     Parameters
     ----------
-    domains : Domains
+    domains : FeatureCodes
         The features' codes.
     n_trees : int, default=1
         Number of trees. Their roots are the first open nodes, in order: a record's first node is its tree.
@@ -250,7 +250,7 @@ class TreeBuilder:
     --------
     A greedy learner asks the table about all open nodes, decides, and lets the records move::
 
-        builder = TreeBuilder(Domains.of(table.encoding))
+        builder = TreeBuilder(FeatureCodes.of(table.encoding))
         for level in range(max_depth):
             histogram = table.aggregate(NodeHistogram("node", builder.n_open, n_classes, n_codes))
             builder.grow([... a Split or None for each open node ...])
@@ -258,7 +258,7 @@ class TreeBuilder:
         trees = builder.finish()
     """
 
-    def __init__(self, domains: Domains, n_trees: int = 1) -> None:
+    def __init__(self, domains: FeatureCodes, n_trees: int = 1) -> None:
         self._domains = domains
         self._trees: list[list[_Node]] = [[_Node(tree)] for tree in range(n_trees)]
         self._open = [nodes[0] for nodes in self._trees]

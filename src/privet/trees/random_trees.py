@@ -14,7 +14,7 @@ from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels import implicit
 from privet.trees.kernels.implicit import RandomRule
-from privet.trees.structure import Domains, Splits, Trees, check_number_of_leaves, n_words
+from privet.trees.structure import FeatureCodes, Splits, Trees, check_number_of_leaves, n_words
 
 _WITHOUT_KNOWLEDGE = 8 << 30
 _ARRAYS = 4  # the sum, one block's counts, the noise, and the leaves' shares
@@ -60,7 +60,7 @@ class RandomTrees(Trees):
 
     Parameters
     ----------
-    domains : Domains
+    domains : FeatureCodes
         The features' codes.
     seed : int
         The public seed, 64 bits. Equal seeds give equal trees on every machine.
@@ -80,7 +80,7 @@ class RandomTrees(Trees):
         Multi-way trees always do.
     """
 
-    domains: Domains
+    domains: FeatureCodes
     seed: int
     n_trees: int
     depth: int
@@ -114,7 +114,7 @@ class RandomTrees(Trees):
         max_leaves: int = MAX_LEAVES,
     ) -> Self:
         """Make the trees for an encoding's features."""
-        return cls(Domains.of(encoding), seed, n_trees, depth, rule, max_leaves)
+        return cls(FeatureCodes.of(encoding), seed, n_trees, depth, rule, max_leaves)
 
     @property
     def in_buckets(self) -> bool:

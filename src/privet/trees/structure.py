@@ -29,7 +29,7 @@ class FieldsOnly:
 
 
 @dataclass(frozen=True, eq=False)
-class Domains:
+class FeatureCodes:
     """The codes of each feature.
 
     Attributes
@@ -52,7 +52,7 @@ class Domains:
 
     @classmethod
     def of(cls, encoding: Encoding) -> Self:
-        """Read the domains off an encoding."""
+        """Read the codes off an encoding."""
         columns = encoding.columns
         return cls(
             np.array([column.ordered for column in columns], dtype=np.bool_),
@@ -139,7 +139,7 @@ class Splits:
         inside: NDArray[np.bool_] = (self.sets[number, word] >> bit & np.uint64(1)).astype(np.bool_)
         return inside
 
-    def check(self, domains: Domains) -> None:
+    def check(self, domains: FeatureCodes) -> None:
         """Raise ParameterError unless every split makes sense for its feature."""
         shape = self.feature.shape
         for name, dtype in (
@@ -171,7 +171,7 @@ class Splits:
         if (domains.n_codes[feature[has_set]] > 64 * self.sets.shape[1]).any():
             raise ParameterError("a node splits by a set that is too short for its feature's codes")
 
-    def prepare(self, domains: Domains) -> NodeTests:
+    def prepare(self, domains: FeatureCodes) -> NodeTests:
         """Lay out columns and tests for routing; the splits must have passed `check`."""
         moves = self.missing_first & (self.feature >= 0)
         moved = np.unique(self.feature[moves])
@@ -201,7 +201,7 @@ MOST_LEAVES = 2**31 - 1  # leaf ids are int32
 class Trees(FieldsOnly, ABC):
     """A forest's shape: it sends codes to leaves. Leaf ids count through the whole forest, tree by tree."""
 
-    domains: Domains
+    domains: FeatureCodes
 
     @property
     @abstractmethod

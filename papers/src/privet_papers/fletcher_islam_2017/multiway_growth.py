@@ -17,7 +17,7 @@ from privet.trees.greedy import AtRoot
 from privet.trees.kernels.blocks import Whole
 from privet.trees.kernels.histogram import NodeHistogram
 from privet.trees.scores import SCORES, head_start, score_of_counts
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 
 CRITERIA = ("max", "gini", "information")
 _INFORMATION = 3  # next to the kinds of privet.trees.scores
@@ -139,7 +139,7 @@ class MultiwayGrowth:
     """
 
     def __init__(self, table: Table, criterion: Criterion, features: Sequence[int] | None = None) -> None:
-        self._domains = Domains.of(table.encoding)
+        self._domains = FeatureCodes.of(table.encoding)
         self._criterion = criterion
         self._table = table.derive("node", AtRoot())
         self._n_classes = table.encoding.n_classes

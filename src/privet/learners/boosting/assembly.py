@@ -15,7 +15,7 @@ from privet.schema.encoding import Encoding
 from privet.tables.protocol import IntArray
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import Split, Subset, Threshold
-from privet.trees.structure import Domains, Splits, pack_sets
+from privet.trees.structure import FeatureCodes, Splits, pack_sets
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ def assemble(encoding: Encoding, grid: CellGrid, base: BaseTables, trees: Sequen
     )
 
 
-def write_down(domains: Domains, trees: Sequence[Sequence[Split]]) -> CompleteTrees:
+def write_down(domains: FeatureCodes, trees: Sequence[Sequence[Split]]) -> CompleteTrees:
     """Make complete trees of the splits of each, level by level from the root."""
     flat = [split for tree in trees for split in tree]
     feature = np.array([split.feature for split in flat], dtype=np.int32)

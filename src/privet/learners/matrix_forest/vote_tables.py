@@ -20,7 +20,7 @@ from privet.schema.encoding import Encoding
 from privet.tables.protocol import Floats
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels.vote import sum_values
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 
 
 def shares_of(votes: Floats) -> Floats:
@@ -197,7 +197,7 @@ def _leaf_votes_to_content(model: LeafVotes) -> Content:
 
 def _leaf_votes_from_content(reader: Reader) -> LeafVotes:
     encoding = _encoding(reader)
-    structure = structure_from_content(reader.part("structure"), Domains.of(encoding))
+    structure = structure_from_content(reader.part("structure"), FeatureCodes.of(encoding))
     if not isinstance(structure, ExplicitTrees):
         raise ModelFileError(f"{reader.place}.structure: expected explicit trees")
     return LeafVotes(encoding, structure, reader.array("values", np.float64, 2))

@@ -33,7 +33,7 @@ from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Encoding
 from privet.tables.protocol import IntArray, Table
 from privet.trees.explicit_trees import ExplicitTrees
-from privet.trees.structure import Domains, Splits, pack_sets
+from privet.trees.structure import FeatureCodes, Splits, pack_sets
 
 Choice = Literal["multinomial", "best", "range", "bernoulli"]
 Points = Literal["halves", "bootstrap"]
@@ -273,7 +273,7 @@ def _rare_codes(codes: NDArray[np.uint16], common: NDArray[np.int32], starts: In
 
 def join_grown(encoding: Encoding, grown: list[Grown]) -> tuple[ExplicitTrees, IntArray]:
     """Put grown trees side by side, in the encoding's own codes; return class counts of the leaves beside them."""
-    domains = Domains.of(encoding)
+    domains = FeatureCodes.of(encoding)
     offsets = np.cumsum([0, *(tree.feature.size for tree in grown)]).astype(np.int64)
     feature = np.concatenate([tree.feature for tree in grown])
     cut = np.concatenate([tree.cut for tree in grown])

@@ -16,7 +16,7 @@ import numpy as np
 
 from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier
-from privet.estimators.learning import Hints
+from privet.estimators.learning import Hints, Sharing
 from privet.learners.privatree.plan import LevelPlan, PrivaTreePlan, TreeBudget, TreePlan, label_error, tree_budget
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts, LeafLabels
@@ -33,9 +33,8 @@ from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.greedy import GreedyGrowth
 from privet.trees.quantiles import JointQuantiles, OfFeature, QuantileSearch
 from privet.trees.scores import SCORES, head_start
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 
-Composition = Literal["sequential", "disjoint"]
 LeafKind = Literal["labels", "counts"]
 Grid = Literal["schema", "quantiles", "jointexp"]
 Leaves = tuple[list[int], IntArray]  # the tree and the values of each
@@ -55,7 +54,7 @@ class PrivaTree:
 
     max_depth: int = 4
     n_trees: int = 1
-    composition: Composition = "sequential"
+    composition: Sharing = "sequential"
     criterion: str = "mix"
     leaves: LeafKind = "counts"
     grid: Grid = "schema"
@@ -77,7 +76,7 @@ class PrivaTree:
         """
         score, part = SCORES[self.criterion], _times(share, Fraction(1, self._passes))
         n_rows = None if hints.n_rows is None else hints.n_rows * self._passes // self.n_trees
-        n_candidates = len(Candidates.all_of(Domains.of(encoding), public_rng(0)))
+        n_candidates = len(Candidates.all_of(FeatureCodes.of(encoding), public_rng(0)))
         worst = label_error(encoding.n_classes) * (COUNTS_COST_MORE if self.leaves == "counts" else 1)
         budget = tree_budget(self.max_depth, n_candidates, part, terms.steps, n_rows, worst / self.max_leaf_error)
         if self.leaf_part is not None and budget.depth:
@@ -107,7 +106,7 @@ class PrivaTree:
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: PrivaTreePlan) -> Forest:
         """Algorithm 1. Differs from the paper wherever its proof fails."""
-        domains, cuts = Domains.of(table.encoding), None
+        domains, cuts = FeatureCodes.of(table.encoding), None
         if self.grid != "schema":
             cuts = SEARCHES[self.grid].run(table, release, plan.quantiles)  # lines 3 to 5
         if self.n_trees > self._passes:
@@ -255,7 +254,7 @@ class PrivaTreeClassifier(PrivateClassifier):
         *,
         max_depth: int = 4,
         n_trees: int = 1,
-        composition: Composition = "sequential",
+        composition: Sharing = "sequential",
         criterion: str = "mix",
         leaves: LeafKind = "counts",
         grid: Grid = "schema",
