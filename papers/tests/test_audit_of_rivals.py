@@ -11,7 +11,7 @@ from privet.errors import UnsoundWarning
 from privet.privacy.terms import Allowance
 from privet.tables import MemoryTable
 from privet.trees.explicit_trees import Multiway, Threshold, TreeBuilder
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 from privet_papers import RGVForestClassifier
 from privet_papers.fletcher_islam_2017.fs import FSTree
 from privet_papers.fletcher_islam_2017.jpw import JPWForest, jpw_depth
@@ -109,7 +109,7 @@ def test_the_depth_of_jpw_is_bounded_by_the_hint():
 
 
 def test_pruning_joins_leaves_that_say_the_same_and_keeps_those_that_differ():
-    builder = TreeBuilder(Domains.of(TINY.encoding()))
+    builder = TreeBuilder(FeatureCodes.of(TINY.encoding()))
     builder.grow([Threshold(0, 0)])
     builder.grow([Threshold(1, 0), Threshold(1, 0)])
     tree = builder.finish()

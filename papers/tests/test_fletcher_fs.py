@@ -9,7 +9,7 @@ from privet import Numeric, Schema
 from privet.mechanisms.release import outcomes_from
 from privet.privacy.events import Mechanism
 from privet.trees.explicit_trees import Threshold, TreeBuilder
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 from privet_papers.fletcher_islam_2017.fs import FSTreeClassifier
 from privet_papers.fletcher_islam_2017.pruning import prune_by_error
 
@@ -43,7 +43,7 @@ def test_a_node_stops_if_and_only_if_its_count_is_below_the_deviation_of_its_noi
 
 
 def test_summed_counts_of_a_pruned_tree_keep_their_sign():
-    builder = TreeBuilder(Domains.of(FOUR_CELLS.encoding(4)))
+    builder = TreeBuilder(FeatureCodes.of(FOUR_CELLS.encoding(4)))
     builder.grow([Threshold(0, 1)])
     assert (prune_by_error(builder.finish(), np.full((2, 2), 2**62 + 2**61)) > 0).all()
 

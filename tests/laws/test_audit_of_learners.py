@@ -10,7 +10,7 @@ from privet.audit import audit, canaries
 from privet.audit.exact import exact_audit
 from privet.audit.ledger_audit import _adds_up, ledger_audit
 from privet.audit.neighbours import NEIGHBOUR_PAIRS
-from privet.audit.projections import FeaturesUsed, LeafLabel, LeafLabels, RootFeature, RootIsLeaf, RootSplit
+from privet.audit.projections import FeaturesUsed, LabelsOfLeaves, LeafLabel, RootFeature, RootIsLeaf, RootSplit
 from privet.audit.whole import tiny_subject
 from privet.errors import AuditError
 from privet.estimators.base import PrivateClassifier
@@ -158,7 +158,7 @@ def test_trees_of_a_private_forest_can_be_looked_at():
         feature, _ = RootSplit()(fitted)
         assert feature == RootFeature()(fitted)
         assert {feature} <= FeaturesUsed()(fitted)
-        labels = LeafLabels()(fitted)[0]
+        labels = LabelsOfLeaves()(fitted)[0]
         assert len(labels) == 4
         assert labels[1] == LeafLabel(1)(fitted)
 

@@ -16,7 +16,7 @@ from privet.trees.explicit_trees import Subset, Threshold
 from privet.trees.greedy import GreedyGrowth
 from privet.trees.kernels.sibling_histogram import SiblingHistogram
 from privet.trees.scores import SCORES
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 
 SCHEMA = Schema(
     {
@@ -29,7 +29,7 @@ SCHEMA = Schema(
     classes=[0, 1, 2],
 )
 ENCODING = SCHEMA.encoding()
-DOMAINS = Domains.of(ENCODING)
+DOMAINS = FeatureCodes.of(ENCODING)
 
 
 CANDIDATES = Candidates.all_of(DOMAINS, public_rng(1))

@@ -18,6 +18,7 @@ from privet.learners.boosting.gradients import LARGEST_SCORE, ONE, SCORE_STATE, 
 from privet.learners.disjoint_forest import margin_law as margins
 from privet.learners.matrix_forest.strategy import Explicit
 from privet.learners.multinomial_forest.honest_growth import lay_out_records
+from privet.mechanisms import raw_records
 from privet.tables import Block, MemoryTable
 from privet.trees.scores import head_start
 
@@ -140,6 +141,7 @@ def test_a_public_head_start_fits_an_integer_at_any_budget(epsilon):
 def test_codes_and_classes_that_do_not_exist_are_held_or_left_out_by_honest_trees():
     encoding = SCHEMA.encoding(4)
     codes, target = np.array([[0, 1, 2, 3] * 10 + [255, 4]], np.uint8), np.array([0, 0, 1, 1] * 10 + [1, 9], np.int32)
-    records = lay_out_records(MemoryTable(encoding, codes, target))
+    taken_out = raw_records.take_out(MemoryTable(encoding, codes, target))
+    records = lay_out_records(encoding, *taken_out)
     assert records.codes.max() == encoding.n_codes[0] - 1
     assert records.target.tolist() == [0, 0, 1, 1] * 10 + [1], "all but the record of no known class"

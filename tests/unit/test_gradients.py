@@ -18,9 +18,9 @@ from privet.learners.boosting.gradient_histogram import (
     AddValues,
     BaseScores,
     Cells,
-    CellStep,
     GradientHistogram,
     GradientSums,
+    cell_step,
 )
 from privet.learners.boosting.gradients import ONE, SCORE_STATE, Huber, Logistic, Softmax, logistic_table
 from privet.randomness.public import public_rng
@@ -172,7 +172,7 @@ def test_scores_of_candidates_are_those_of_the_splits_that_they_stand_for():
     gradient = block.state[GRADIENT_STATE][:, :2].astype(np.int64)
     for candidate in range(len(candidates)):
         split = candidates.split(candidate)
-        below = CellStep(*candidates.sides([split]))(block)
+        below = cell_step(*candidates.sides([split]))(block)
         expected = sum(np.abs(gradient[below == child].sum(axis=0)).sum() for child in (0, 1))
         assert scores[0, candidate] == expected
         in_codes = grid.in_codes(split)

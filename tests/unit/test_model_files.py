@@ -25,7 +25,7 @@ from privet.models.files import (
 from privet.models.forest import Forest, LeafCounts, LeafLabels
 from privet.schema.encoding import Encoding
 from privet.trees.random_trees import RandomTrees
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 from tests.unit.forests import encodings, grown, random_codes, small_encoding
 
 laws = settings(deadline=None, max_examples=40)
@@ -38,7 +38,7 @@ def forests(encoding: Encoding, seed: int) -> list[Forest]:
     drawn = RandomTrees.draw(encoding, seed, 2, 3)
     multiway = RandomTrees.draw(encoding, seed, 2, 30, "multiway", 10)
     made = []
-    for trees in (drawn, drawn.materialise(), multiway, grown(Domains.of(encoding), 2, 3, seed)):
+    for trees in (drawn, drawn.materialise(), multiway, grown(FeatureCodes.of(encoding), 2, 3, seed)):
         counts = rng.integers(-(2**40), 2**40, (trees.n_leaves, 3))
         made.append(Forest(encoding, trees, LeafCounts(counts), "threshold"))
         made.append(Forest(encoding, trees, LeafCounts(counts, "random", seed), "majority"))

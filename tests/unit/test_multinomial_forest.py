@@ -22,7 +22,7 @@ from privet.privacy.laws import mixture_epsilon
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import public_rng
 from privet.trees.candidates import Candidates
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 
 SCHEMA = Schema(
     {"x": Numeric(0, 1), "z": Numeric(0, 1, missing=True), "c": Categorical(["a", "b", "c"])}, classes=[0, 1]
@@ -112,7 +112,7 @@ def test_without_a_feature_to_split_there_are_labels_only():
 
 
 def stages():
-    return TwoStages(Candidates.all_of(Domains.of(FEW.encoding()), public_rng(0)))
+    return TwoStages(Candidates.all_of(FeatureCodes.of(FEW.encoding()), public_rng(0)))
 
 
 def test_two_stages_cover_every_candidate_once():
@@ -133,14 +133,14 @@ def test_the_first_stage_has_each_features_best_score_and_the_second_that_featur
 
 def test_places_without_a_candidate_have_a_constant_score_and_mean_the_first():
     schema = Schema({"x": Numeric(0, 1, bins=4), "b": Categorical([0, 1])}, classes=[0, 1])
-    two = TwoStages(Candidates.all_of(Domains.of(schema.encoding()), public_rng(0)))
+    two = TwoStages(Candidates.all_of(FeatureCodes.of(schema.encoding()), public_rng(0)))
     scores = np.array([[-5, -1, -7, -3]])
     np.testing.assert_array_equal(two.of_chosen(scores, np.array([1])), [[-3, NO_CANDIDATE, NO_CANDIDATE]])
     assert two.candidate(np.array([1, 1]), np.array([2, 0])).tolist() == [3, 3]
 
 
 def test_by_chance_every_feature_is_as_likely_whatever_its_number_of_candidates():
-    two = TwoStages(Candidates.all_of(Domains.of(SCHEMA.encoding(255)), public_rng(0)))
+    two = TwoStages(Candidates.all_of(FeatureCodes.of(SCHEMA.encoding(255)), public_rng(0)))
     drawn = two.by_chance(3000, public_rng(1))
     features = np.array([two.candidates.split(candidate).feature for candidate in drawn.tolist()])
     assert np.bincount(features).min() > 850

@@ -20,7 +20,7 @@ from privet.learners.matrix_forest.support import supports
 from privet.learners.matrix_forest.votes import BatchVotes, ForestVotes, elementary_symmetric
 from privet.randomness.public import public_rng
 from privet.trees.id3_trees import draw_id3_trees
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 from privet_papers.tajima_2025.matrices import DecisionPaths
 
 CAR = DomainCells((4, 4, 4, 3, 3, 3))
@@ -29,7 +29,7 @@ SMALL = DomainCells((3, 2, 4, 2))
 
 def draw(dims, n_trees, depth, seed=0, features=None):
     schema = Schema({str(i): Categorical(list(range(size))) for i, size in enumerate(dims)}, classes=[0, 1])
-    return draw_id3_trees(Domains.of(schema.encoding()), public_rng(seed), n_trees, depth, features)
+    return draw_id3_trees(FeatureCodes.of(schema.encoding()), public_rng(seed), n_trees, depth, features)
 
 
 def projection(cells, chosen):

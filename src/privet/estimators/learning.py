@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from privet.schema.encoding import Encoding
 from privet.tables import Table
 
 PlanT = TypeVar("PlanT", bound=Plan)
+Sharing = Literal["sequential", "disjoint"]  # all trees see all records, or each record is dealt to one tree
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,6 @@ LARGEST_POWER = 11
 
 Digits = NDArray[np.uint16]
 Powers = NDArray[np.uint16]
-Numbers = NDArray[np.int64]
 Cursor = NDArray[np.int64]
 
 
@@ -249,7 +248,7 @@ def coin_gap(gap: int, p: int, q: int, tossed: int, powers: Powers, digits: Digi
 
 @compiled
 def permute_and_flip(
-    scores: NDArray[np.int64], p: int, q: int, powers: Powers, heads: Numbers, digits: Digits, cursor: Cursor
+    scores: NDArray[np.int64], p: int, q: int, powers: Powers, heads: NDArray[np.int64], digits: Digits, cursor: Cursor
 ) -> int:
     """Toss every candidate's coin exp(-(max - score) p/q); one of those that show heads wins, all equally likely.
 

@@ -21,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled
-from privet.tables.protocol import IntArray
+from privet.tables.protocol import Floats, IntArray
 
-Floats = NDArray[np.float64]
 Words = Callable[[int], NDArray[np.uint64]]
 
 _FIRST_DIGITS = 50

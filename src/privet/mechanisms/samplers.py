@@ -31,6 +31,7 @@ from privet.errors import ParameterError
 from privet.mechanisms.big_integer import BigSampler
 from privet.mechanisms.exact_integer import LIMIT, fill_gaussian, fill_laplace, fill_selections, powers_of_e
 from privet.mechanisms.joint_sampling import draw_cuts
+from privet.tables.protocol import IntArray
 
 __all__ = [
     "Source",
@@ -43,7 +44,6 @@ __all__ = [
     "permute_and_flip",
 ]
 
-Integers = NDArray[np.int64]
 
 OPENDP_DRAWS = 16
 _LARGEST_SCALE = 2**50
@@ -77,7 +77,7 @@ def key(source: Source) -> bytes:
     return source.words(2).tobytes()
 
 
-def discrete_laplace(scale: Fraction, size: int, source: Source) -> Integers:
+def discrete_laplace(scale: Fraction, size: int, source: Source) -> IntArray:
     """Draw independent discrete Laplace noise, P(k) proportional to exp(-|k| / scale).
 
     Parameters
@@ -103,7 +103,7 @@ def discrete_laplace(scale: Fraction, size: int, source: Source) -> Integers:
     return np.array([sampler.laplace(scale) for _ in range(size)], dtype=np.int64)
 
 
-def discrete_gaussian(sigma_squared: Fraction, size: int, source: Source) -> Integers:
+def discrete_gaussian(sigma_squared: Fraction, size: int, source: Source) -> IntArray:
     """Draw independent discrete Gaussian noise, P(k) proportional to exp(-k^2 / (2 sigma_squared)).
 
     Parameters
@@ -130,7 +130,7 @@ def discrete_gaussian(sigma_squared: Fraction, size: int, source: Source) -> Int
     return np.array([sampler.gaussian(sigma_squared) for _ in range(size)], dtype=np.int64)
 
 
-def permute_and_flip(scores: Integers, rate: Fraction, source: Source) -> Integers:
+def permute_and_flip(scores: IntArray, rate: Fraction, source: Source) -> IntArray:
     """Select one candidate in each row by permute-and-flip; see `laws.permute_and_flip` for law and privacy.
 
     Parameters
@@ -148,7 +148,7 @@ def permute_and_flip(scores: Integers, rate: Fraction, source: Source) -> Intege
     return _select(scores, rate, source, replace=False)
 
 
-def exponential_mechanism(scores: Integers, rate: Fraction, source: Source) -> Integers:
+def exponential_mechanism(scores: IntArray, rate: Fraction, source: Source) -> IntArray:
     """Select one candidate in each row, with probability proportional to exp(rate * score).
 
     Parameters and result as for `permute_and_flip`.
@@ -156,7 +156,7 @@ def exponential_mechanism(scores: Integers, rate: Fraction, source: Source) -> I
     return _select(scores, rate, source, replace=True)
 
 
-def joint_cuts(below: Integers, n_cuts: int, rate: Fraction, source: Source) -> Integers:
+def joint_cuts(below: IntArray, n_cuts: int, rate: Fraction, source: Source) -> IntArray:
     """Draw sorted cuts by the exponential mechanism over all tuples of them; see `joint_sampling.py`.
 
     Parameters
@@ -175,7 +175,7 @@ def joint_cuts(below: Integers, n_cuts: int, rate: Fraction, source: Source) -> 
     return np.array(draw_cuts(below, n_cuts, rate, source.words), dtype=np.int64)
 
 
-def _select(scores: Integers, rate: Fraction, source: Source, replace: bool) -> Integers:
+def _select(scores: IntArray, rate: Fraction, source: Source, replace: bool) -> IntArray:
     if rate < 0:
         raise ParameterError(f"a selection's rate must not be negative; got {rate}")
     if scores.dtype != np.int64 or scores.ndim != 2 or scores.shape[1] == 0:
@@ -202,11 +202,11 @@ def _select(scores: Integers, rate: Fraction, source: Source, replace: bool) -> 
 
 
 def _in_bulk(
-    fill: Callable[[Integers, NDArray[np.uint16], Integers], None],
+    fill: Callable[[IntArray, NDArray[np.uint16], IntArray], None],
     size: int,
     words_per_item: int,
     source: Source,
-) -> Integers:
+) -> IntArray:
     """Run a compiled loop, feeding it digits: behind those of an unfinished item go as many fresh ones again."""
     out = np.empty(size, dtype=np.int64)
     progress = np.zeros(2, dtype=np.int64)
@@ -242,7 +242,7 @@ def _small_enough_for_opendp(size: int, source: Source) -> bool:
     return 0 < size <= OPENDP_DRAWS and isinstance(source, SystemSource)
 
 
-def _opendp_noise(mechanism: str, scale: float, size: int) -> Integers:
+def _opendp_noise(mechanism: str, scale: float, size: int) -> IntArray:
     from opendp.domains import atom_domain, vector_domain
     from opendp.measurements import make_gaussian, make_laplace
     from opendp.metrics import l1_distance, l2_distance
@@ -257,7 +257,7 @@ def _opendp_noise(mechanism: str, scale: float, size: int) -> Integers:
     return np.asarray(measurement([0] * size), dtype=np.int64)
 
 
-def _opendp_selection(scores: Integers, scale: float, replace: bool) -> Integers:
+def _opendp_selection(scores: IntArray, scale: float, replace: bool) -> IntArray:
     from opendp.domains import atom_domain, vector_domain
     from opendp.measurements import make_noisy_max
     from opendp.measures import max_divergence, zero_concentrated_divergence

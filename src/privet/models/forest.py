@@ -17,7 +17,7 @@ from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels.vote import count_labels, sum_values
 from privet.trees.random_trees import RandomTrees
-from privet.trees.structure import Domains, FieldsOnly
+from privet.trees.structure import FeatureCodes, FieldsOnly
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -237,7 +237,7 @@ class Forest(FieldsOnly):
             raise ParameterError(f"voting must be one of {', '.join(VOTINGS)}, got {self.voting!r}")
         if isinstance(self.leaves, LeafLabels) and self.voting != "majority":
             raise ParameterError(f"voting={self.voting!r} needs counts in the leaves, got labels: use 'majority'")
-        mine, theirs = Domains.of(self.encoding), self.structure.domains
+        mine, theirs = FeatureCodes.of(self.encoding), self.structure.domains
         if not (
             np.array_equal(mine.n_codes, theirs.n_codes)
             and np.array_equal(mine.ordered, theirs.ordered)
@@ -280,6 +280,15 @@ class Forest(FieldsOnly):
             sums = sum_values(self.structure, codes, self._shares, n_jobs)
         _divide_by_totals(sums)
         return sums
+
+    def leaf_votes(self) -> NDArray[np.float64]:
+        """Return what each leaf adds to the vote for each class; a row of zeros where a leaf abstains."""
+        if self.voting != "majority":
+            return self._shares.copy()
+        votes = np.zeros((self._labels.size, self.encoding.n_classes))
+        voting = self._labels < self.encoding.n_classes
+        votes[np.flatnonzero(voting), self._labels[voting]] = 1.0
+        return votes
 
     def predict(self, codes: NDArray[Any], n_jobs: int = 1, rng: PublicRng | None = None) -> NDArray[np.int64]:
         """Return the number of the class that wins, the first of equals; probabilistic voting draws it with `rng`."""

@@ -11,7 +11,7 @@ from privet.schema.encoding import Encoding
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.random_trees import RandomTrees, Rule
-from privet.trees.structure import Domains, Splits
+from privet.trees.structure import FeatureCodes, Splits
 
 _SPLITS = ("feature", "cut", "missing_first", "set_index", "sets")
 _NODES = ("first_child", "n_children", "leaf", "tree_offsets", "leaves_per_tree")
@@ -35,7 +35,7 @@ def forest_from_content(reader: Reader) -> Forest:
         if not encoding.columns:
             raise ModelFileError(f"{place}: no features")
         place = f"{reader.place}.structure"
-        structure = structure_from_content(reader.part("structure"), Domains.of(encoding))
+        structure = structure_from_content(reader.part("structure"), FeatureCodes.of(encoding))
         place = f"{reader.place}.leaves"
         leaves = _leaves_from_content(reader.part("leaves"))
         voting = cast(Voting, reader.choice("voting", VOTINGS))
@@ -76,7 +76,7 @@ def _splits_from_content(reader: Reader, n_axes: int) -> Splits:
     )
 
 
-def structure_from_content(reader: Reader, domains: Domains) -> Structure:
+def structure_from_content(reader: Reader, domains: FeatureCodes) -> Structure:
     """Read a structure from plain values, every one of which is checked."""
     match reader.choice("type", ["complete", "explicit", "random"]):
         case "complete":

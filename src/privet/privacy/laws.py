@@ -45,7 +45,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # ----------------------------------------------------------------------------------------------- additive noise
 
@@ -83,7 +82,7 @@ class _SymmetricLaw(ABC):
         tail = self._lower_tail(np.where(k < 0, k, -k - 1))
         return np.asarray(np.where(k < 0, tail, 1 - tail))
 
-    def quantile(self, p: ArrayLike) -> Integers:
+    def quantile(self, p: ArrayLike) -> NDArray[np.int64]:
         """Smallest integer whose cdf is at least `p`, 0 < p < 1; by bisection of all of p at once."""
         p = np.asarray(p, dtype=np.float64)
         if not np.all((p > 0) & (p < 1)):

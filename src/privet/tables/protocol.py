@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from privet.schema.encoding import Encoding
 
-IntArray = NDArray[np.int64]
+IntArray = NDArray[np.int64]  # counts and scores, exact
+Floats = NDArray[np.float64]  # what they become after the noise
 
 
 @dataclass(frozen=True)

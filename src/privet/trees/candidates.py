@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from privet.compiling import compiled, inlined
 from privet.randomness.public import PublicRng
-from privet.trees.explicit_trees import Split, Subset, Threshold
+from privet.tables.protocol import IntArray
+from privet.trees.explicit_trees import Split, Subset, Threshold, children_by_code
 from privet.trees.scores import Score, child_score
-from privet.trees.structure import Domains
-
-IntArray = NDArray[np.int64]
+from privet.trees.structure import FeatureCodes
 
 
 @inlined
@@ -148,7 +147,7 @@ class Candidates:
 
     Parameters
     ----------
-    domains : Domains
+    domains : FeatureCodes
         The features' codes.
     walks : tuple of Walk
         Thresholds, single categories, and prefixes of orders of categories.
@@ -156,14 +155,14 @@ class Candidates:
         Unordered features of which every division into two non-empty sets is a candidate.
     """
 
-    domains: Domains
+    domains: FeatureCodes
     walks: tuple[Walk, ...]
     subset_features: tuple[int, ...]
 
     @classmethod
     def all_of(
         cls,
-        domains: Domains,
+        domains: FeatureCodes,
         rng: PublicRng,
         cuts: Mapping[int, Sequence[int]] | None = None,
         all_subsets_up_to: int = ALL_SUBSETS_UP_TO,
@@ -176,7 +175,7 @@ class Candidates:
 
         Parameters
         ----------
-        domains : Domains
+        domains : FeatureCodes
             The features' codes.
         rng : PublicRng
             Draws the random orders, which are public.
@@ -223,19 +222,8 @@ class Candidates:
 
     def sides(self, splits: Sequence[Split | None]) -> tuple[IntArray, NDArray[np.bool_]]:
         """Return the feature of each split, and for every code whether it goes to the second child; zeros for None."""
-        feature = np.array([0 if split is None else split.feature for split in splits], dtype=np.int64)
-        second = np.zeros((len(splits), int(self.domains.n_codes.max())), np.bool_)
-        for row, split in zip(second, splits, strict=True):
-            if split is None:
-                continue
-            if isinstance(split, Threshold):
-                row[split.cut + 1 :] = True
-                if split.missing_first:
-                    row[self.domains.missing[split.feature]] = False
-            else:
-                assert isinstance(split, Subset)
-                row[list(split.codes)] = True
-        return feature, second
+        feature, child = children_by_code(self.domains, splits)
+        return feature, child == 1
 
     def _along(self, walk: Walk, place: int) -> Split:
         codes = walk.codes[: walk.places[place] + 1]
@@ -271,7 +259,7 @@ class Candidates:
         )
 
 
-def thresholds(domains: Domains, feature: int, cuts: Sequence[int]) -> Iterator[Walk]:
+def thresholds(domains: FeatureCodes, feature: int, cuts: Sequence[int]) -> Iterator[Walk]:
     """Yield the walks of an ordered feature's cuts, with missing values on either side."""
     cells = tuple(range(int(domains.n_cells[feature])))
     missing = int(domains.missing[feature])

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError
+from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels import complete
 from privet.trees.kernels.node_tests import NodeTests
-from privet.trees.structure import Domains, Splits, Trees, check_number_of_leaves
+from privet.trees.structure import FeatureCodes, Splits, Trees, check_number_of_leaves
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,13 +20,13 @@ class CompleteTrees(Trees):
 
     Parameters
     ----------
-    domains : Domains
+    domains : FeatureCodes
         The features' codes.
     splits : Splits
         Arrays of shape (n_trees, 2 ** depth - 1); every node has a split.
     """
 
-    domains: Domains
+    domains: FeatureCodes
     splits: Splits
 
     def __post_init__(self) -> None:
@@ -51,6 +52,38 @@ class CompleteTrees(Trees):
     def leaf_offsets(self) -> NDArray[np.int64]:
         """Where each tree's leaf ids begin; one entry more than there are trees."""
         return np.arange(self.n_trees + 1, dtype=np.int64) << self.depth
+
+    def explicit(self) -> ExplicitTrees:
+        """Write the trees down node by node; leaf ids stay the same."""
+        n_trees, n_inner = self.splits.feature.shape
+        n_leaves, n_nodes = n_inner + 1, 2 * n_inner + 1
+
+        def padded(array: NDArray[np.generic], fill: int) -> NDArray[Any]:
+            leaves = np.full((n_trees, n_leaves), fill, array.dtype)
+            return np.concatenate([array, leaves], axis=1).reshape(-1)
+
+        offsets = np.arange(n_trees + 1, dtype=np.int64) * n_nodes
+        heap = np.concatenate([2 * np.arange(n_inner) + 1, np.zeros(n_leaves, np.int64)])
+        first = (heap + np.where(heap > 0, offsets[:-1, None], 0)).reshape(-1)
+        number = np.tile(np.repeat([2, 0], [n_inner, n_leaves]), n_trees)
+        leaf = np.full((n_trees, n_nodes), -1, np.int64)
+        leaf[:, n_inner:] = np.arange(n_trees * n_leaves).reshape(n_trees, n_leaves)
+        splits = self.splits
+        return ExplicitTrees(
+            self.domains,
+            Splits(
+                padded(splits.feature, -1),
+                padded(splits.cut, 0),
+                padded(splits.missing_first, 0),
+                padded(splits.set_index, -1),
+                splits.sets,
+            ),
+            first.astype(np.int32),
+            number.astype(np.int32),
+            leaf.reshape(-1).astype(np.int32),
+            offsets,
+            np.full(n_trees, n_leaves, np.int64),
+        )
 
     @cached_property
     def _tests(self) -> NodeTests:

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from privet.compiling import compiled
 from privet.errors import ParameterError
+from privet.tables.protocol import IntArray
 from privet.trees.kernels import explicit
-from privet.trees.kernels.histogram import RouteStep
 from privet.trees.kernels.node_tests import Nodes, NodeTests
-from privet.trees.structure import MOST_LEAVES, NEVER, Domains, Splits, Trees, check_number_of_leaves
+from privet.trees.kernels.step_down import StepDown
+from privet.trees.structure import MOST_LEAVES, NEVER, FeatureCodes, Splits, Trees, check_number_of_leaves, pack_sets
 
 
 @compiled
@@ -30,7 +31,7 @@ class ExplicitTrees(Trees):
 
     Parameters
     ----------
-    domains : Domains
+    domains : FeatureCodes
         The features' codes.
     splits : Splits
         One entry for each node; feature -1 is a leaf. A multi-way node has a feature and more than two children, and
@@ -46,7 +47,7 @@ class ExplicitTrees(Trees):
         How many leaf ids each tree has.
     """
 
-    domains: Domains
+    domains: FeatureCodes
     splits: Splits
     first_child: NDArray[np.int32]
     n_children: NDArray[np.int32]
@@ -144,6 +145,10 @@ class ExplicitTrees(Trees):
             np.concatenate([forest.leaves_per_tree for forest in forests]),
         )
 
+    def explicit(self) -> "ExplicitTrees":
+        """Return the trees as they are."""
+        return self
+
     @cached_property
     def depths(self) -> NDArray[np.int64]:
         """The depth of each tree."""
@@ -203,6 +208,26 @@ class Multiway:
 Split = Threshold | Subset | Multiway
 
 
+def children_by_code(domains: FeatureCodes, splits: Sequence[Split | None]) -> tuple[IntArray, NDArray[np.int32]]:
+    """Return the feature of each split, and for every code which of the children it leads to; zeros for None.
+
+    A feature with fewer codes than the longest has entries to spare, which no record reaches.
+    """
+    feature = np.array([0 if split is None else split.feature for split in splits], dtype=np.int64)
+    child = np.zeros((len(splits), int(domains.n_codes.max())), np.int32)
+    for row, split in zip(child, splits, strict=True):
+        match split:
+            case Threshold():
+                row[split.cut + 1 :] = 1
+                if split.missing_first:
+                    row[domains.missing[split.feature]] = 0
+            case Subset():
+                row[list(split.codes)] = 1
+            case Multiway():
+                row[:] = np.minimum(np.arange(row.size), domains.n_codes[split.feature] - 1)
+    return feature, child
+
+
 @dataclass
 class _Node:
     tree: int
@@ -216,7 +241,7 @@ class TreeBuilder:
 
     Parameters
     ----------
-    domains : Domains
+    domains : FeatureCodes
         The features' codes.
     n_trees : int, default=1
         Number of trees. Their roots are the first open nodes, in order: a record's first node is its tree.
@@ -225,7 +250,7 @@ class TreeBuilder:
     --------
     A greedy learner asks the table about all open nodes, decides, and lets the records move::
 
-        builder = TreeBuilder(Domains.of(table.encoding))
+        builder = TreeBuilder(FeatureCodes.of(table.encoding))
         for level in range(max_depth):
             histogram = table.aggregate(NodeHistogram("node", builder.n_open, n_classes, n_codes))
             builder.grow([... a Split or None for each open node ...])
@@ -233,7 +258,7 @@ class TreeBuilder:
         trees = builder.finish()
     """
 
-    def __init__(self, domains: Domains, n_trees: int = 1) -> None:
+    def __init__(self, domains: FeatureCodes, n_trees: int = 1) -> None:
         self._domains = domains
         self._trees: list[list[_Node]] = [[_Node(tree)] for tree in range(n_trees)]
         self._open = [nodes[0] for nodes in self._trees]
@@ -268,21 +293,13 @@ class TreeBuilder:
             children.extend(born)
         self._open = children
 
-    def step(self, node_state: str = "node") -> RouteStep:
+    def step(self, node_state: str = "node") -> StepDown:
         """Return the kernel that moves the records to the nodes that the last level grew."""
-        table, n_children = self._splits(self._parents), [node.n_children for node in self._parents]
-        moved = table.missing_first
-        missing = np.where(moved, self._domains.missing[np.maximum(table.feature, 0)], -1).astype(np.int32)
-        return RouteStep(
-            node_state,
-            table.feature,
-            table.cut,
-            missing,
-            table.set_index,
-            table.sets,
-            (np.cumsum(n_children) - n_children).astype(np.int32),
-            np.array(n_children, dtype=np.int32),
-        )
+        feature, place = children_by_code(self._domains, [node.split for node in self._parents])
+        n_children = np.array([node.n_children for node in self._parents], dtype=np.int32)
+        first = np.cumsum(n_children, dtype=np.int32) - n_children
+        child = np.where(n_children[:, np.newaxis] > 0, first[:, np.newaxis] + place, np.int32(-1))
+        return StepDown(node_state, feature, child)
 
     def finish(self) -> ExplicitTrees:
         """Make all open nodes leaves and return the trees; leaves are numbered in the order of nodes."""
@@ -305,7 +322,7 @@ class TreeBuilder:
     def _splits(self, nodes: Sequence[_Node]) -> Splits:
         feature, cut, set_index = (np.full(len(nodes), empty, np.int32) for empty in (-1, 0, -1))
         missing_first = np.zeros(len(nodes), np.bool_)
-        sets: list[int] = []
+        sets: list[Collection[int]] = []
         for index, node in enumerate(nodes):
             match node.split:
                 case Threshold():
@@ -313,11 +330,7 @@ class TreeBuilder:
                     missing_first[index] = node.split.missing_first
                 case Subset():
                     feature[index], set_index[index] = node.split.feature, len(sets)
-                    sets.append(sum(1 << code for code in set(node.split.codes)))
+                    sets.append(node.split.codes)
                 case Multiway():
                     feature[index] = node.split.feature
-        n_words = max(1, -(-int(self._domains.n_codes.max()) // 64)) if sets else 1
-        words = [[(bits >> 64 * word) & (2**64 - 1) for word in range(n_words)] for bits in sets]
-        return Splits(
-            feature, cut, missing_first, set_index, np.array(words, dtype=np.uint64).reshape(len(sets), n_words)
-        )
+        return Splits(feature, cut, missing_first, set_index, pack_sets(sets, int(self._domains.n_codes.max())))

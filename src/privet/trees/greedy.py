@@ -6,13 +6,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.tables.protocol import Block, Table
+from privet.tables.protocol import Block, IntArray, Table
 from privet.trees.candidates import Candidates
 from privet.trees.explicit_trees import ExplicitTrees, TreeBuilder
-from privet.trees.kernels.sibling_histogram import SiblingHistogram, StepDown
+from privet.trees.kernels.sibling_histogram import SiblingHistogram
+from privet.trees.kernels.step_down import StepDown
 from privet.trees.scores import Score, score_of_counts
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ class GreedyGrowth:
         if not is_split.all():
             self._histogram = self._histogram[is_split]
         children = self._children(feature[is_split], second[is_split])
-        self._moved = StepDown(self.STATE, feature, second, is_split), children
+        self._moved = StepDown.narrow(self.STATE, feature, second, is_split), children
 
     def _children(self, feature: IntArray, second: NDArray[np.bool_]) -> IntArray:
         """Return the class counts of the two children of each node of the histogram, which are split like this."""

@@ -8,17 +8,17 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError
 from privet.randomness.public import PublicRng
 from privet.trees.explicit_trees import ExplicitTrees
-from privet.trees.structure import Domains, Splits
+from privet.trees.structure import FeatureCodes, Splits
 
 
 def draw_id3_trees(
-    domains: Domains, rng: PublicRng, n_trees: int, depth: int, features: Sequence[int] | None = None
+    domains: FeatureCodes, rng: PublicRng, n_trees: int, depth: int, features: Sequence[int] | None = None
 ) -> ExplicitTrees:
     """Draw trees (Tajima et al. 2025, Algorithm 1, BuildTree); siblings draw independently.
 
     Parameters
     ----------
-    domains : Domains
+    domains : FeatureCodes
         The features' codes.
     rng : Generator
         Public randomness.
@@ -47,7 +47,7 @@ def draw_id3_trees(
 
 
 def _assemble(
-    domains: Domains, n_trees: int, levels: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]
+    domains: FeatureCodes, n_trees: int, levels: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]
 ) -> ExplicitTrees:
     """Put the nodes of all levels into the order of trees; a stable sort keeps siblings together, after parents."""
     tree, feature, n_children = (np.concatenate(arrays) for arrays in zip(*levels, strict=True))

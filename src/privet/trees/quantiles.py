@@ -12,17 +12,14 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.mechanisms.joint_exponential import cut_range
 from privet.mechanisms.release import Release
 from privet.privacy.events import Cost, Event
 from privet.privacy.terms import Share, Terms
 from privet.schema.encoding import Encoding
-from privet.tables.protocol import Block, Table
-from privet.trees.structure import Domains
-
-IntArray = NDArray[np.int64]
+from privet.tables.protocol import Block, IntArray, Table
+from privet.trees.structure import FeatureCodes
 
 _OUTSIDE = -(1 << 40)  # a score that no cut within the interval can have, and that no record changes
 
@@ -54,7 +51,7 @@ class CodeCounts:
 
 def counts_by_cell(table: Table) -> list[IntArray]:
     """Return the number of records in every cell of each feature, missing values left out; exact, not private."""
-    domains = Domains.of(table.encoding)
+    domains = FeatureCodes.of(table.encoding)
     by_code = table.aggregate(CodeCounts(tuple(domains.n_codes.tolist())))
     starts = np.cumsum(domains.n_codes) - domains.n_codes
     return [by_code[start : start + cells] for start, cells in zip(starts, domains.n_cells, strict=True)]
@@ -80,7 +77,7 @@ class QuantileSearch:
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> tuple[OfFeature, ...]:
         """Plan one selection for each feature and level."""
-        questions = list(self._questions(Domains.of(encoding)))
+        questions = list(self._questions(FeatureCodes.of(encoding)))
         part = None if share is None else share * Fraction(1, max(1, len(questions)))
         return tuple(
             OfFeature(
@@ -96,7 +93,7 @@ class QuantileSearch:
 
     def run(self, table: Table, release: Release, planned: Sequence[OfFeature]) -> dict[int, list[int]]:
         """Release the cuts of each ordered feature, as codes in increasing order."""
-        domains, cells_of = Domains.of(table.encoding), counts_by_cell(table)
+        domains, cells_of = FeatureCodes.of(table.encoding), counts_by_cell(table)
         # an interval's cells come after one edge, up to the next
         edges = {of.feature: [-1, int(domains.n_cells[of.feature]) - 1] for of in planned}
         for feature, event in planned:
@@ -107,7 +104,7 @@ class QuantileSearch:
             edges[feature] = sorted({*edges[feature], *chosen.tolist()})
         return {feature: found[1:-1] for feature, found in edges.items()}
 
-    def _questions(self, domains: Domains) -> Iterator[tuple[int, int]]:
+    def _questions(self, domains: FeatureCodes) -> Iterator[tuple[int, int]]:
         """Yield features and levels; no more levels than there surely is an interval left of more than one cell."""
         for feature in domains.splittable.tolist():
             if domains.ordered[feature]:
@@ -136,7 +133,7 @@ class JointQuantiles:
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> tuple[OfFeature, ...]:
         """Plan one draw for each ordered feature."""
-        features = self._features(Domains.of(encoding))
+        features = self._features(FeatureCodes.of(encoding))
         part = None if share is None else share * Fraction(1, max(1, len(features)))
         return tuple(
             OfFeature(feature, self._event(terms, f"quantiles of {encoding.columns[feature].name}", part))
@@ -161,7 +158,7 @@ class JointQuantiles:
         # The rate was rounded down; what is charged is the share as it was given.
         return event if share.epsilon is None else replace(event, cost=Cost(share.epsilon, rho))
 
-    def _features(self, domains: Domains) -> list[int]:
+    def _features(self, domains: FeatureCodes) -> list[int]:
         return [feature for feature in domains.splittable.tolist() if domains.ordered[feature]]
 
 

@@ -14,7 +14,7 @@ from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels import implicit
 from privet.trees.kernels.implicit import RandomRule
-from privet.trees.structure import Domains, Splits, Trees, check_number_of_leaves
+from privet.trees.structure import FeatureCodes, Splits, Trees, check_number_of_leaves, n_words
 
 _WITHOUT_KNOWLEDGE = 8 << 30
 _ARRAYS = 4  # the sum, one block's counts, the noise, and the leaves' shares
@@ -60,7 +60,7 @@ class RandomTrees(Trees):
 
     Parameters
     ----------
-    domains : Domains
+    domains : FeatureCodes
         The features' codes.
     seed : int
         The public seed, 64 bits. Equal seeds give equal trees on every machine.
@@ -80,7 +80,7 @@ class RandomTrees(Trees):
         Multi-way trees always do.
     """
 
-    domains: Domains
+    domains: FeatureCodes
     seed: int
     n_trees: int
     depth: int
@@ -114,7 +114,7 @@ class RandomTrees(Trees):
         max_leaves: int = MAX_LEAVES,
     ) -> Self:
         """Make the trees for an encoding's features."""
-        return cls(Domains.of(encoding), seed, n_trees, depth, rule, max_leaves)
+        return cls(FeatureCodes.of(encoding), seed, n_trees, depth, rule, max_leaves)
 
     @property
     def in_buckets(self) -> bool:
@@ -187,7 +187,7 @@ class RandomTrees(Trees):
         missing_first, set_index = np.zeros(shape, np.bool_), np.full(shape, -1, np.int32)
         n_sets = implicit.fill_binary(self._rule, feature, cut, missing_first)
         widest = int(domains.n_codes[~domains.ordered].max(initial=1))
-        sets = np.zeros((n_sets, -(-widest // 64)), np.uint64)
+        sets = np.zeros((n_sets, n_words(widest)), np.uint64)
         implicit.fill_subsets(self._rule, feature, cut, set_index, sets)
         return CompleteTrees(domains, Splits(feature, cut, missing_first, set_index, sets))
 
@@ -217,6 +217,10 @@ class RandomTrees(Trees):
         )
         per_tree = np.diff(self.leaf_offsets)
         return ExplicitTrees(domains, splits, first_child[:used], n_children[:used], leaf, offsets, per_tree)
+
+    def explicit(self) -> ExplicitTrees:
+        """Write the trees down node by node; leaf ids stay the same. As `materialise`, refuses large trees."""
+        return self.materialise().explicit()
 
     def materialise_if_small(self, most_nodes: int = MOST_NODES) -> CompleteTrees | ExplicitTrees | Self:
         """Write the trees down if they are small, for speed; else return them as they are. Leaf ids are the same."""

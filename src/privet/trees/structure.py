@@ -1,9 +1,9 @@
 """What all shapes of trees share: the codes of the features, two-way splits, and a way from codes to leaves."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from privet.errors import ParameterError
 from privet.schema.encoding import Encoding
 from privet.trees.kernels.blocks import BLOCK_ROWS, BLOCK_SHIFT, Columns
 from privet.trees.kernels.node_tests import NodeTests
+
+if TYPE_CHECKING:
+    from privet.trees.explicit_trees import ExplicitTrees
 
 
 class FieldsOnly:
@@ -26,7 +29,7 @@ class FieldsOnly:
 
 
 @dataclass(frozen=True, eq=False)
-class Domains:
+class FeatureCodes:
     """The codes of each feature.
 
     Attributes
@@ -49,7 +52,7 @@ class Domains:
 
     @classmethod
     def of(cls, encoding: Encoding) -> Self:
-        """Read the domains off an encoding."""
+        """Read the codes off an encoding."""
         columns = encoding.columns
         return cls(
             np.array([column.ordered for column in columns], dtype=np.bool_),
@@ -92,6 +95,20 @@ class Domains:
 NEVER = np.uint32(1 << 17)  # above every code
 
 
+def n_words(n_codes: int) -> int:
+    """Return how many words of 64 bits a set of codes takes, one bit each."""
+    return max(1, -(-n_codes // 64))
+
+
+def pack_sets(sets: Sequence[Collection[int]], n_codes: int) -> NDArray[np.uint64]:
+    """Return sets of codes as `Splits.sets` holds them, one a row."""
+    packed = np.zeros((len(sets), n_words(n_codes) if sets else 1), np.uint64)
+    for row, codes in zip(packed, sets, strict=True):
+        code = np.fromiter(codes, np.int64, len(codes))
+        np.bitwise_or.at(row, code >> 6, np.uint64(1) << (code & 63).astype(np.uint64))
+    return packed
+
+
 @dataclass(frozen=True, eq=False)
 class Splits:
     """Two-way splits, one for each node, in arrays of one shape.
@@ -116,7 +133,13 @@ class Splits:
     set_index: NDArray[np.int32]
     sets: NDArray[np.uint64]
 
-    def check(self, domains: Domains) -> None:
+    def in_set(self, number: int | NDArray[np.int64], code: int | NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which codes are in which sets; numbers of sets and codes are matched as NumPy matches shapes."""
+        word, bit = np.asarray(code) >> 6, (np.asarray(code) & 63).astype(np.uint64)
+        inside: NDArray[np.bool_] = (self.sets[number, word] >> bit & np.uint64(1)).astype(np.bool_)
+        return inside
+
+    def check(self, domains: FeatureCodes) -> None:
         """Raise ParameterError unless every split makes sense for its feature."""
         shape = self.feature.shape
         for name, dtype in (
@@ -148,7 +171,7 @@ class Splits:
         if (domains.n_codes[feature[has_set]] > 64 * self.sets.shape[1]).any():
             raise ParameterError("a node splits by a set that is too short for its feature's codes")
 
-    def prepare(self, domains: Domains) -> NodeTests:
+    def prepare(self, domains: FeatureCodes) -> NodeTests:
         """Lay out columns and tests for routing; the splits must have passed `check`."""
         moves = self.missing_first & (self.feature >= 0)
         moved = np.unique(self.feature[moves])
@@ -162,7 +185,7 @@ class Splits:
         has_set = (self.feature >= 0) & (self.set_index >= 0)
         low[(self.feature < 0) | has_set] = NEVER
         set_start = np.where(has_set, self.set_index.astype(np.int64) * self.sets.shape[1], self.sets.size)
-        empty = np.zeros(-(-int(domains.n_codes.max()) // 64), np.uint64)
+        empty = np.zeros(n_words(int(domains.n_codes.max())), np.uint64)
         return NodeTests(
             Columns(source, (domains.n_codes[source] - 1).astype(np.int32), missing),
             (column << BLOCK_SHIFT).astype(np.uint32),
@@ -178,7 +201,7 @@ MOST_LEAVES = 2**31 - 1  # leaf ids are int32
 class Trees(FieldsOnly, ABC):
     """A forest's shape: it sends codes to leaves. Leaf ids count through the whole forest, tree by tree."""
 
-    domains: Domains
+    domains: FeatureCodes
 
     @property
     @abstractmethod
@@ -192,6 +215,10 @@ class Trees(FieldsOnly, ABC):
     @abstractmethod
     def route_assigned(self, codes: NDArray[Any], trees: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the leaf id of each row in its own tree only; -1 where there is no such tree."""
+
+    @abstractmethod
+    def explicit(self) -> "ExplicitTrees":
+        """Return the trees written down node by node; leaf ids stay the same."""
 
     @property
     def n_leaves(self) -> int:

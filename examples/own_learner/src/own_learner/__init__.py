@@ -10,7 +10,7 @@ from privet.privacy.plan import InSequence
 from privet.trees.candidates import Candidates
 from privet.trees.greedy import GreedyGrowth
 from privet.trees.scores import SCORES
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 
 SCORE = SCORES["mix"]
 
@@ -37,7 +37,7 @@ class Stump:
 
     def grow(self, table, release, rng, plan):
         """Choose a split for the root, then count what is left and right of it."""
-        growth = GreedyGrowth(table, Candidates.all_of(Domains.of(table.encoding), rng))
+        growth = GreedyGrowth(table, Candidates.all_of(FeatureCodes.of(table.encoding), rng))
         growth.split(release.choose(growth.scores(SCORE), plan.split))
         counts = release.noisy(growth.leaf_counts, plan.leaves)
         return Forest(table.encoding, growth.finish(), LeafCounts(counts), "threshold")

@@ -21,6 +21,7 @@ from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
 from privet.randomness.public import public_rng
 from privet.tables import MemoryTable
+from privet.tables.protocol import IntArray
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.kernels.vote import count_labels, sum_values
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from privet_papers.framework.data import DataFolder
     from privet_papers.framework.entry import Result, Settings
 
-IntArray = NDArray[np.int64]
 Errors = dict[str, tuple[float, float]]  # by voting rule: on validation and on test records
 
 METHODS: dict[str, Empty] = {

@@ -11,15 +11,13 @@ from numpy.typing import NDArray
 from privet.compiling import compiled
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
-from privet.tables.protocol import Table
+from privet.tables.protocol import IntArray, Table
 from privet.trees.explicit_trees import ExplicitTrees, Multiway, Split, Threshold, TreeBuilder
 from privet.trees.greedy import AtRoot
 from privet.trees.kernels.blocks import Whole
 from privet.trees.kernels.histogram import NodeHistogram
 from privet.trees.scores import SCORES, head_start, score_of_counts
-from privet.trees.structure import Domains
-
-IntArray = NDArray[np.int64]
+from privet.trees.structure import FeatureCodes
 
 CRITERIA = ("max", "gini", "information")
 _INFORMATION = 3  # next to the kinds of privet.trees.scores
@@ -141,7 +139,7 @@ class MultiwayGrowth:
     """
 
     def __init__(self, table: Table, criterion: Criterion, features: Sequence[int] | None = None) -> None:
-        self._domains = Domains.of(table.encoding)
+        self._domains = FeatureCodes.of(table.encoding)
         self._criterion = criterion
         self._table = table.derive("node", AtRoot())
         self._n_classes = table.encoding.n_classes

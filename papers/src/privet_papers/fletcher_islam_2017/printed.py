@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.estimators.learning import Hints
+from privet.estimators.learning import Hints, Sharing
 from privet.learners.disjoint_forest.depth import DepthRule, fletcher_depth
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
@@ -35,7 +35,6 @@ from privet.trees.random_trees import RandomTrees, with_own_leaves
 from privet_papers.framework.printed import PrintedClassifier, pure_epsilon
 from privet_papers.framework.smooth_sensitivity import FLAW, RATE, top_scores
 
-Composition = Literal["disjoint", "sequential"]
 Sensitivity = Literal["smooth", "global"]
 
 EQUAL_PARTS = "records are dealt to trees in turn: one record more moves all that follow to other trees"
@@ -69,7 +68,7 @@ class SmoothForest:
     n_trees: int
     max_depth: int | None = None
     depth_rule: DepthRule = "table"
-    composition: Composition = "disjoint"
+    composition: Sharing = "disjoint"
     sensitivity: Sensitivity = "smooth"
     max_leaves: int = MAX_LEAVES
     bins: int = FINE_GRID
@@ -133,7 +132,7 @@ class SmoothForestClassifier(PrintedClassifier):
         n_trees: int = 100,
         max_depth: int | None = None,
         depth_rule: DepthRule = "table",
-        composition: Composition = "disjoint",
+        composition: Sharing = "disjoint",
         sensitivity: Sensitivity = "smooth",
         max_leaves: int = MAX_LEAVES,
         n_rows_hint: int | None = None,

@@ -19,7 +19,7 @@ from privet.randomness.public import public_rng
 from privet.schema.encoding import Encoding
 from privet.tables.reading import encode_table
 from privet.trees.id3_trees import draw_id3_trees
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 from privet_papers.framework.data import DataSet, public_schema
 from privet_papers.framework.entry import Result, Settings
 
@@ -157,5 +157,5 @@ def _building_time(encoding: Encoding, learner: MatrixForest, shape: Any) -> flo
     if learner.n_trees is None:
         return 0.0
     started = time.process_time()
-    draw_id3_trees(Domains.of(encoding), public_rng(learner.seed), learner.n_trees, shape.depth)
+    draw_id3_trees(FeatureCodes.of(encoding), public_rng(learner.seed), learner.n_trees, shape.depth)
     return time.process_time() - started

@@ -34,10 +34,10 @@ class DecisionPaths:
     --------
     >>> from privet import Categorical, Schema
     >>> from privet.randomness.public import public_rng
-    >>> from privet.trees.structure import Domains
+    >>> from privet.trees.structure import FeatureCodes
     >>> from privet.trees.id3_trees import draw_id3_trees
     >>> schema = Schema({"a": Categorical([0, 1]), "b": Categorical([0, 1, 2])}, classes=[0, 1])
-    >>> trees = draw_id3_trees(Domains.of(schema.encoding()), public_rng(0), n_trees=4, depth=1)
+    >>> trees = draw_id3_trees(FeatureCodes.of(schema.encoding()), public_rng(0), n_trees=4, depth=1)
     >>> paths = DecisionPaths(trees)
     >>> paths.T.shape[1], paths.T.sum(axis=0).tolist()
     (6, [4, 4, 4, 4, 4, 4])

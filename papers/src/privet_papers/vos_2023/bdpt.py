@@ -34,7 +34,7 @@ from privet.schema.schema import Schema
 from privet.tables import Table
 from privet.trees.greedy import GreedyGrowth
 from privet.trees.quantiles import CodeCounts
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 from privet_papers.framework.printed import PrintedClassifier, pure_epsilon
 from privet_papers.vos_2023.one_against_rest import STEPS, average_gini, one_against_rest
 
@@ -67,7 +67,7 @@ class PrintedBDPT:
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: BDPTPlan) -> Forest:
         """Merge values, split level by level, count."""
-        domains = Domains.of(table.encoding)
+        domains = FeatureCodes.of(table.encoding)
         by_code = table.aggregate(CodeCounts(tuple(domains.n_codes.tolist())))
         candidates = one_against_rest(domains, _merged_cuts(domains, by_code, self.merged))
         growth = GreedyGrowth(table, candidates)
@@ -81,7 +81,7 @@ class PrintedBDPT:
         )
 
 
-def _merged_cuts(domains: Domains, by_code: NDArray[np.int64], merged: int) -> dict[int, list[int]]:
+def _merged_cuts(domains: FeatureCodes, by_code: NDArray[np.int64], merged: int) -> dict[int, list[int]]:
     """Return the cuts after every so many distinct values that occur in the data."""
     offsets = np.concatenate([[0], np.cumsum(domains.n_codes)])
     cuts = {}

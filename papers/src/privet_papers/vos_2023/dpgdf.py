@@ -27,7 +27,7 @@ from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
 from privet.trees.candidates import Candidates
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 from privet_papers.vos_2023.one_against_rest import RANGE, every_cut, grow_one_against_rest, one_against_rest
 
 SEES = "the records of each node; nodes of one level are disjoint"
@@ -51,7 +51,7 @@ class DPGDFTree:
 
     def candidates(self, encoding: Encoding) -> Candidates:
         """Return the public list of splits."""
-        domains = Domains.of(encoding)
+        domains = FeatureCodes.of(encoding)
         return one_against_rest(domains, every_cut(domains) if self.numeric else None)
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> DPGDFPlan:

@@ -22,7 +22,7 @@ from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 from privet_papers.framework.printed import PrintedClassifier, pure_epsilon
 from privet_papers.framework.smooth_sensitivity import FLAW, RATE, top_scores
 from privet_papers.vos_2023.one_against_rest import RANGE, grow_one_against_rest, one_against_rest
@@ -47,7 +47,7 @@ class PrintedDPGDF:
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> PrintedDPGDFPlan:
         """Half for the splits, equally over levels; half for the labels, whose proof does not hold."""
         epsilon = pure_epsilon(share)
-        depth = self.max_depth if len(one_against_rest(Domains.of(encoding))) else 0
+        depth = self.max_depth if len(one_against_rest(FeatureCodes.of(encoding))) else 0
         level = Share(epsilon / (2 * max(depth, 1)))
         levels = tuple(terms.choice(f"splits of level {i + 1}", level, score_range=RANGE) for i in range(depth))
         labels = unproven("labels of the leaves", Mechanism.EXPONENTIAL, RATE, FLAW)
@@ -55,7 +55,7 @@ class PrintedDPGDF:
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: PrintedDPGDFPlan) -> Forest:
         """Split level by level, then label by the printed rule."""
-        growth = grow_one_against_rest(table, release, plan.levels, one_against_rest(Domains.of(table.encoding)))
+        growth = grow_one_against_rest(table, release, plan.levels, one_against_rest(FeatureCodes.of(table.encoding)))
         labels = release.choose(top_scores(growth.leaf_counts, plan.epsilon), plan.leaves)
         return Forest(table.encoding, growth.finish(), LeafLabels(labels.astype(np.uint16)))
 

@@ -3,17 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
-from privet.tables.protocol import Table
+from privet.tables.protocol import IntArray, Table
 from privet.trees.candidates import Candidates, Walk, thresholds
 from privet.trees.greedy import GreedyGrowth
 from privet.trees.scores import SCORES
-from privet.trees.structure import Domains
-
-IntArray = NDArray[np.int64]
+from privet.trees.structure import FeatureCodes
 
 STEPS = 1 << 30  # of the grid, for one unit of the average Gini impurity
 # One record changes an average Gini impurity by at most 1/2 either way: the range over candidates is one. Rounding (two
@@ -22,7 +19,7 @@ RANGE = STEPS + 4100
 _USED = -(1 << 50)
 
 
-def one_against_rest(domains: Domains, cuts: Mapping[int, Sequence[int]] | None = None) -> Candidates:
+def one_against_rest(domains: FeatureCodes, cuts: Mapping[int, Sequence[int]] | None = None) -> Candidates:
     """List every category of every unordered feature against the rest; of ordered features these cuts, or none."""
     walks: list[Walk] = []
     for feature in domains.splittable.tolist():
@@ -33,7 +30,7 @@ def one_against_rest(domains: Domains, cuts: Mapping[int, Sequence[int]] | None 
     return Candidates(domains, tuple(walks), ())
 
 
-def every_cut(domains: Domains) -> dict[int, range]:
+def every_cut(domains: FeatureCodes) -> dict[int, range]:
     """Return all cuts of ordered features."""
     return {feature: range(int(n) - 1) for feature, n in enumerate(domains.n_cells) if domains.ordered[feature]}
 

@@ -40,7 +40,7 @@ from privet.trees.greedy import AtRoot, GreedyGrowth
 from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.kernels.histogram import NodeHistogram
 from privet.trees.quantiles import JointQuantiles, OfFeature, counts_by_cell
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 from privet_papers.framework.printed import PrintedClassifier, pure_epsilon
 from privet_papers.vos_2023.one_against_rest import STEPS, average_gini
 
@@ -117,7 +117,7 @@ class PrintedPrivaTree:
         """Algorithm 1, to the letter, or its repair."""
         if isinstance(plan, RepairedPlan):
             return self._grow_repaired(table, release, rng, plan)
-        encoding, domains = table.encoding, Domains.of(table.encoding)
+        encoding, domains = table.encoding, FeatureCodes.of(table.encoding)
         cuts = self._cuts(table, release, plan)  # lines 3 to 5
         builder, records = TreeBuilder(domains), table.derive("node", AtRoot())
         n_codes, (starts, numeric) = tuple(domains.n_codes.tolist()), _bins(domains, cuts)
@@ -142,7 +142,7 @@ class PrintedPrivaTree:
     def _cuts(self, table: Table, release: Release, plan: PrintedPlan) -> Mapping[int, Sequence[int]]:
         if self.version == "2023":
             return JOINTEXP.run(table, release, plan.quantiles)
-        domains, cells_of = Domains.of(table.encoding), counts_by_cell(table)
+        domains, cells_of = FeatureCodes.of(table.encoding), counts_by_cell(table)
         cuts = {}
         for feature in np.flatnonzero(domains.ordered & (domains.n_cells > 1)).tolist():
             below = np.cumsum(cells_of[feature])
@@ -152,7 +152,7 @@ class PrintedPrivaTree:
 
     def _grow_repaired(self, table: Table, release: Release, rng: PublicRng, plan: RepairedPlan) -> Forest:
         node_epsilon = plan.node
-        growth = GreedyGrowth(table, Candidates.all_of(Domains.of(table.encoding), rng))
+        growth = GreedyGrowth(table, Candidates.all_of(FeatureCodes.of(table.encoding), rng))
         for level in range(self.max_depth):
             scores = average_gini(growth)
             sizes = growth.leaf_counts.sum(axis=1)
@@ -179,7 +179,7 @@ def repaired_rate(node_epsilon: Fraction, noisy_size: int) -> Fraction:
     return friendly_rate_down(node_epsilon / 2 / (2 * sensitivity * STEPS))
 
 
-def _bins(domains: Domains, cuts: Mapping[int, Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _bins(domains: FeatureCodes, cuts: Mapping[int, Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return where each bin begins among all codes, and whether it is one of a numeric feature.
 
     A numeric feature's bins lie between its cuts (missing values are in the last); each category is a bin of its own.
@@ -200,7 +200,7 @@ def _is_done(classes: NDArray[np.int64]) -> bool:
     return bool(classes.sum() <= 1 or (classes > 0).sum() <= 1)
 
 
-def _best_split(domains: Domains, cuts: Mapping[int, Sequence[int]], counts: NDArray[np.int64]) -> Split | None:
+def _best_split(domains: FeatureCodes, cuts: Mapping[int, Sequence[int]], counts: NDArray[np.int64]) -> Split | None:
     """Return the split of least Gini impurity on noisy bins; categories in the order of the last class's share."""
     best: tuple[float, Split] | None = None
     begin = 0

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError
 from privet.learners.boosting.gradients import LARGEST_SCORE, SCORE_BITS
 from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
-from privet.tables.protocol import IntArray
+from privet.tables.protocol import Floats, IntArray
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.kernels.vote import sum_values
-from privet.trees.structure import Domains, FieldsOnly
+from privet.trees.structure import FeatureCodes, FieldsOnly
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from privet.learners.boosting.shapes import Shapes
 
-Floats = NDArray[np.float64]
 Link = Literal["logistic", "softmax", "range"]
 
 _UNIT = 2.0**-SCORE_BITS
@@ -83,7 +82,9 @@ class Additive(FieldsOnly):
                 raise ParameterError("noise must be finite and not negative")
         if not -LARGEST_SCORE <= self.low <= self.high <= LARGEST_SCORE:
             raise ParameterError("low and high must be in order, and not beyond the largest score")
-        if self.trees is not None and not np.array_equal(Domains.of(self.encoding).n_codes, self.trees.domains.n_codes):
+        if self.trees is not None and not np.array_equal(
+            FeatureCodes.of(self.encoding).n_codes, self.trees.domains.n_codes
+        ):
             raise ParameterError("the trees were made for other features than the encoding's")
 
     @property
@@ -105,7 +106,7 @@ class Additive(FieldsOnly):
 
     def scores(self, codes: NDArray[Any], n_jobs: int = 1) -> Floats:
         """Return the scores of each record, exact to the last bit, shape (n_rows, n_scores)."""
-        codes = Domains.of(self.encoding).as_codes(codes)
+        codes = FeatureCodes.of(self.encoding).as_codes(codes)
         total = np.tile(self.start, (codes.shape[1], 1))
         for feature, (begin, end) in enumerate(zip(self.offsets[:-1], self.offsets[1:], strict=True)):
             of_feature = self.tables[begin:end]
@@ -144,7 +145,7 @@ class Additive(FieldsOnly):
         all splits. Left out are the noise in splits, pairs and curvatures, and what entries of the base's tables have
         in common; so take it for its size, not for its digits.
         """
-        codes = Domains.of(self.encoding).as_codes(codes)
+        codes = FeatureCodes.of(self.encoding).as_codes(codes)
         variance = np.zeros((codes.shape[1], self.n_scores))
         for feature, (begin, end) in enumerate(zip(self.offsets[:-1], self.offsets[1:], strict=True)):
             of_feature = self.table_noise[begin:end] ** 2
@@ -165,7 +166,7 @@ class Additive(FieldsOnly):
         trees : float64 array of shape (n_rows, n_trees, n_scores)
             All three add up to the scores.
         """
-        codes = Domains.of(self.encoding).as_codes(codes)
+        codes = FeatureCodes.of(self.encoding).as_codes(codes)
         places = np.minimum(codes.T.astype(np.int64), self.encoding.n_codes - 1) + self.offsets[:-1]
         tables = self.tables[places]
         held = np.clip(self.start + tables.sum(axis=1), self.low, self.high)

@@ -9,7 +9,7 @@ from privet.models.files import Content, Reader, array_to_dict, register
 from privet.models.forest_files import structure_from_content, structure_to_content
 from privet.schema.encoding import Encoding
 from privet.trees.complete_trees import CompleteTrees
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 
 
 def additive_to_content(model: Additive) -> Content:
@@ -35,7 +35,7 @@ def additive_from_content(reader: Reader) -> Additive:
             raise ModelFileError(f"{reader.place}.encoding: no features")
         trees = None
         if reader.get("trees") is not None:
-            structure = structure_from_content(reader.part("trees"), Domains.of(encoding))
+            structure = structure_from_content(reader.part("trees"), FeatureCodes.of(encoding))
             if not isinstance(structure, CompleteTrees):
                 raise ModelFileError(f"{reader.place}.trees: expected complete trees")
             trees = structure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from privet.schema.encoding import Encoding
 from privet.tables.protocol import IntArray
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import Split, Subset, Threshold
-from privet.trees.structure import Domains, Splits
+from privet.trees.structure import FeatureCodes, Splits, pack_sets
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,22 +55,20 @@ def assemble(encoding: Encoding, grid: CellGrid, base: BaseTables, trees: Sequen
     )
 
 
-def write_down(domains: Domains, trees: Sequence[Sequence[Split]]) -> CompleteTrees:
+def write_down(domains: FeatureCodes, trees: Sequence[Sequence[Split]]) -> CompleteTrees:
     """Make complete trees of the splits of each, level by level from the root."""
     flat = [split for tree in trees for split in tree]
     feature = np.array([split.feature for split in flat], dtype=np.int32)
     cut, set_index = np.zeros(len(flat), np.int32), np.full(len(flat), -1, np.int32)
     missing_first = np.zeros(len(flat), np.bool_)
-    sets: list[int] = []
+    sets: list[Collection[int]] = []
     for place, split in enumerate(flat):
         if isinstance(split, Threshold):
             cut[place], missing_first[place] = split.cut, split.missing_first
         else:
             assert isinstance(split, Subset)
             set_index[place] = len(sets)
-            sets.append(sum(1 << code for code in set(split.codes)))
-    n_words = max(1, -(-int(domains.n_codes.max()) // 64)) if sets else 1
-    words = [[bits >> 64 * word & (2**64 - 1) for word in range(n_words)] for bits in sets]
+            sets.append(split.codes)
     shape = (len(trees), len(trees[0]))
     return CompleteTrees(
         domains,
@@ -79,6 +77,6 @@ def write_down(domains: Domains, trees: Sequence[Sequence[Split]]) -> CompleteTr
             cut.reshape(shape),
             missing_first.reshape(shape),
             set_index.reshape(shape),
-            np.array(words, dtype=np.uint64).reshape(len(sets), n_words),
+            pack_sets(sets, int(domains.n_codes.max())),
         ),
     )

@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.learners.boosting.bins import CellGrid
 from privet.learners.boosting.gradient_histogram import GRADIENT_STATE, BaseScores
 from privet.learners.boosting.gradients import LARGEST_SCORE, SCORE_BITS, SCORE_STATE, Loss
 from privet.learners.boosting.moments import Targets
 from privet.schema.encoding import ClassTarget, Encoding
-from privet.tables.protocol import IntArray, Table
-
-Floats = NDArray[np.float64]
+from privet.tables.protocol import Floats, IntArray, Table
 
 LOG_ODDS_SLOPE = 2.5  # from a regression on -1 and 1 to log-odds
 LOG_ODDS_LIMIT = 4.0  # on log-odds

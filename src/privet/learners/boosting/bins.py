@@ -10,7 +10,7 @@ from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
 from privet.trees.candidates import Candidates, Walk, orders, thresholds
 from privet.trees.explicit_trees import Split, Threshold
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 
 PUBLIC_CELLS = 240  # of equal width
 CATEGORY_ORDERS = 8  # random orders of a feature's categories, new for each tree
@@ -22,22 +22,22 @@ class CellGrid:
 
     Attributes
     ----------
-    fine : Domains
+    fine : FeatureCodes
         The codes.
-    domains : Domains
+    domains : FeatureCodes
         The cells, taken for codes.
     cells : Cells
         The cell of each code.
     """
 
-    fine: Domains
-    domains: Domains
+    fine: FeatureCodes
+    domains: FeatureCodes
     cells: Cells
 
     @classmethod
     def of(cls, encoding: Encoding, cuts: dict[int, list[int]]) -> Self:
         """Put codes between two cuts into one cell; categories, and missing values, keep cells of their own."""
-        fine = Domains.of(encoding)
+        fine = FeatureCodes.of(encoding)
         cell_of_code, n_cells, missing = [], fine.n_cells.copy(), fine.missing.copy()
         for feature in range(fine.n_features):
             codes = np.arange(int(fine.n_codes[feature]))
@@ -51,12 +51,12 @@ class CellGrid:
                 codes = cells
             cell_of_code.append(codes.astype(np.int64))
         n_codes = np.array([int(cells.max()) + 1 for cells in cell_of_code], dtype=np.int64)
-        return cls(fine, Domains(fine.ordered, n_codes, n_cells, missing), Cells(tuple(cell_of_code)))
+        return cls(fine, FeatureCodes(fine.ordered, n_codes, n_cells, missing), Cells(tuple(cell_of_code)))
 
     @staticmethod
     def even_cuts(encoding: Encoding, n_cells: int) -> dict[int, list[int]]:
         """Return cuts of every ordered feature into cells of equal width on its grid; public."""
-        domains, cuts = Domains.of(encoding), dict[int, list[int]]()
+        domains, cuts = FeatureCodes.of(encoding), dict[int, list[int]]()
         for feature in np.flatnonzero(domains.ordered).tolist():
             n_codes = int(domains.n_cells[feature])
             cuts[feature] = sorted({n_codes * k // n_cells - 1 for k in range(1, n_cells)} - {-1})
@@ -69,7 +69,7 @@ class CellGrid:
         Into 240 cells of equal width, and at a 64th of the grid, a 128th and so on from either end. On a grid of up to
         4,096 codes a cell fits into a byte.
         """
-        domains, cuts = Domains.of(encoding), dict[int, list[int]]()
+        domains, cuts = FeatureCodes.of(encoding), dict[int, list[int]]()
         for feature in np.flatnonzero(domains.ordered).tolist():
             n_codes = int(domains.n_cells[feature])
             tails = [n_codes >> k for k in range(6, 63) if n_codes >> k]

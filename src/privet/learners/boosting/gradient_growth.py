@@ -9,9 +9,9 @@ from privet.learners.boosting.gradient_histogram import (
     NODE_STATE,
     AllAtRoot,
     Cells,
-    CellStep,
     GradientHistogram,
     GradientSums,
+    cell_step,
 )
 from privet.tables.protocol import IntArray, Table
 from privet.trees.candidates import Candidates, Walk
@@ -58,7 +58,7 @@ class GradientGrowth:
         """Split every open node by the candidate with this index."""
         splits = [self._candidates.split(candidate) for candidate in chosen.tolist()]
         self.splits.extend(splits)
-        self.table = self.table.derive(NODE_STATE, CellStep(*self._candidates.sides(splits)))
+        self.table = self.table.derive(NODE_STATE, cell_step(*self._candidates.sides(splits)))
         self._n_open *= 2
 
     def leaf_sums(self) -> IntArray:

@@ -14,6 +14,7 @@ from privet.compiling import compiled, inlined
 from privet.learners.boosting.gradients import SCORE_STATE
 from privet.tables.protocol import Block, IntArray
 from privet.trees.kernels.blocks import Whole
+from privet.trees.kernels.step_down import StepDown
 
 CELL_STATE = "cell"
 GRADIENT_STATE = "gradient"
@@ -138,21 +139,8 @@ class GradientSums:
         return sums
 
 
-@compiled
-def _step_down(
-    cells: NDArray[Any], node: NDArray[np.int32], feature: IntArray, second: NDArray[np.bool_], below: Any
-) -> None:
-    for row in range(node.size):
-        here = np.int64(node[row])
-        if 0 <= here < feature.size:
-            below[row] = 2 * here + second[here, np.int64(cells[row, feature[here]])]
-        else:
-            below[row] = -1
-
-
-@dataclass(frozen=True, eq=False)
-class CellStep:
-    """Move every record from its open node to one of two children; node i's are 2 i and 2 i + 1 of the next ones.
+def cell_step(feature: IntArray, second: NDArray[np.bool_]) -> StepDown:
+    """Return the kernel that moves every record to one of two children; node i's are 2 i and 2 i + 1 of the next ones.
 
     Parameters
     ----------
@@ -161,15 +149,8 @@ class CellStep:
     second : bool array of shape (n_nodes, largest number of cells)
         Whether a cell goes to the second child.
     """
-
-    feature: IntArray
-    second: NDArray[np.bool_]
-
-    def __call__(self, block: Block) -> NDArray[np.int32]:
-        """Return each record's node among the next open nodes."""
-        below = np.zeros(block.target.size, np.int32)
-        _step_down(block.state[CELL_STATE], _nodes(block), self.feature, self.second, below)
-        return below
+    child = 2 * np.arange(feature.size, dtype=np.int32)[:, np.newaxis] + second
+    return StepDown(NODE_STATE, feature, child, code_state=CELL_STATE)
 
 
 @compiled

@@ -24,9 +24,7 @@ from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
-from privet.tables.protocol import Block, IntArray, Table
-
-Floats = NDArray[np.float64]
+from privet.tables.protocol import Block, Floats, IntArray, Table
 
 NOISE_PENALTY = 0.7  # in units of the size that the noise of all groups together has
 SLOPE_OF_ONE_FEATURE = 10.0  # over the root of their number, since features are not independent,

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.learners.boosting.gradients import ONE, Loss
 from privet.privacy.events import Event
-from privet.tables.protocol import IntArray
-
-Floats = NDArray[np.float64]
+from privet.tables.protocol import Floats, IntArray
 
 LARGEST_VALUE = 2.0  # of a leaf
 

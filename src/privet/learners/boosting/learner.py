@@ -32,7 +32,7 @@ from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding, RangeTarget
 from privet.tables import Table
 from privet.trees.quantiles import OfFeature, QuantileSearch
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 
 HISTOGRAM_CELLS = 4  # of a numeric feature where class histograms are all that is measured: no more than their groups
 MEAN_PART = Fraction(1, 2)  # of the base's budget, for the mean of a regression target
@@ -121,7 +121,7 @@ class Boosting:
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> BoostingPlan:
         """Divide the budget over bins, base and rounds; the rounds' total is fixed, what each gets is not."""
         recipe = PURE if share is not None and share.epsilon is not None else CONCENTRATED
-        loss, domains, left = loss_of(encoding, recipe.norm), Domains.of(encoding), Fraction(1)
+        loss, domains, left = loss_of(encoding, recipe.norm), FeatureCodes.of(encoding), Fraction(1)
         first, quantiles = outline(encoding, share, hints.n_rows, terms.steps), tuple[OfFeature, ...]()
         if first.levels and domains.ordered[domains.splittable].any():
             quantiles = QuantileSearch(first.levels).plan(encoding, terms, _times(share, first.bins_part))

@@ -29,9 +29,7 @@ from privet.mechanisms.release import Release
 from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms
 from privet.schema.encoding import Encoding
-from privet.tables.protocol import Table
-
-Floats = NDArray[np.float64]
+from privet.tables.protocol import Floats, Table
 
 MOST_COLUMNS = 400  # beyond this the noise of so many pairs drowns the signal, and the matrix takes long to solve
 

@@ -8,14 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
 from privet.learners.boosting.gradients import ONE, Loss
 from privet.privacy.events import Cost, Event, Filter
 from privet.privacy.terms import Share, Terms
-
-Floats = NDArray[np.float64]
 
 SEES = "the records of each node; nodes of one level are disjoint"
 

@@ -13,7 +13,8 @@ from privet.errors import ParameterError
 from privet.learners.boosting.gradients import SCORE_BITS
 from privet.learners.boosting.shapes import Shape, Shapes, shapes_of
 from privet.models.axes import grid_ticks, shortened
-from privet.models.drawing import Sketch, sketch_of, text_of
+from privet.models.drawing import text_of, tree_of
+from privet.models.reading import Leaf
 from privet.writing import replace_figure
 
 if TYPE_CHECKING:
@@ -123,8 +124,9 @@ def export_tree(model: Additive, tree: int) -> str:
     if model.trees is None:
         raise ParameterError("this model has no trees, only tables; call export_text() without an index")
     contributions = model.values.astype(np.float64) * 2.0**-SCORE_BITS
-    leaves = [Sketch(label=_numbers(value, sign=True)) for value in contributions]
-    return text_of(sketch_of(model.encoding, model.trees, leaves, tree))
+    return text_of(
+        tree_of(model.encoding, model.trees, tree, lambda leaf: Leaf(_numbers(contributions[leaf], sign=True)))
+    )
 
 
 def _named(whole: Shapes, name: str) -> Shape:

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.learners.boosting.gradients import SCORE_BITS
+from privet.models.reading import code_in_words, interval_in_words
 from privet.randomness.public import public_rng
 from privet.schema.encoding import ClassTarget, Column
-from privet.tables.protocol import IntArray
+from privet.tables.protocol import Floats, IntArray
 
 if TYPE_CHECKING:
     from privet.learners.boosting.additive import Additive
 
-Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 MADE_UP_RECORDS, SEED = 4_096, 0  # the same each time, to estimate how much is beyond the shapes
@@ -174,8 +174,7 @@ def _boxes(model: Additive, steps: list[IntArray]) -> Iterator[tuple[int, Mappin
         feature = int(splits.feature[tree, node])
         codes, column = steps[feature], model.encoding.columns[feature]
         if splits.set_index[tree, node] >= 0:
-            words = splits.sets[splits.set_index[tree, node]]
-            second = (words[codes >> 6] >> (codes & 63).astype(np.uint64) & np.uint64(1)).astype(bool)
+            second = splits.in_set(int(splits.set_index[tree, node]), codes)
         else:
             second = codes > splits.cut[tree, node]
             if splits.missing_first[tree, node] and column.missing_code is not None:
@@ -205,19 +204,9 @@ def _labels(column: Column, ends: IntArray) -> Iterator[str]:
     """Yield the steps of a feature in words."""
     before = None
     for end in ends.tolist():
-        if end == column.missing_code:
-            yield "missing"
-        elif end == column.other_code:
-            yield "another"
-        elif not column.ordered:
-            yield str(column.categories[end])
-        else:
-            border = None if end == column.n_values - 1 else f"{column.cuts[end]:.6g}"
-            yield _interval(before, border)
-            before = border
-
-
-def _interval(low: str | None, high: str | None) -> str:
-    if high is None:
-        return "any number" if low is None else f"above {low}"
-    return f"up to {high}" if low is None else f"{low} to {high}"
+        if not column.ordered or end >= column.n_values:
+            yield code_in_words(column, end)
+            continue
+        border = None if end == column.n_values - 1 else f"{column.cuts[end]:.6g}"
+        yield interval_in_words(before, border, "any number")
+        before = border

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.learners.boosting.base_tables import BaseTables, with_gradients, without_base
 from privet.learners.boosting.bins import CellGrid
@@ -14,9 +13,7 @@ from privet.learners.boosting.gradients import ONE, Huber, Loss
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms
-from privet.tables.protocol import IntArray, Table
-
-Floats = NDArray[np.float64]
+from privet.tables.protocol import Floats, IntArray, Table
 
 USUAL_MEAN = 0.25  # how far a target's mean is from the middle of its range, in units of the range
 WHOLE_RANGE_ZOOM = 2  # seen from the middle no target is farther than half of its range, so no gradient is cut off

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from privet.estimators.base import PrivateClassifier
-from privet.estimators.learning import Hints
+from privet.estimators.learning import Hints, Sharing
 from privet.learners.disjoint_forest.depth import DepthRule, fletcher_depth
 from privet.learners.disjoint_forest.labels import LabelRule, plan_labels
 from privet.mechanisms.release import Release
@@ -29,7 +29,6 @@ from privet.tables import Table
 from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.random_trees import RandomTrees, with_own_leaves
 
-Composition = Literal["disjoint", "sequential"]
 Empty = Literal["omit", "uniform"]
 
 FINE_GRID = 255  # split points are uniform in a node's current range: as fine as one byte for a code allows
@@ -78,7 +77,7 @@ class DisjointForest:
     n_trees: int
     max_depth: int | None = None
     depth_rule: DepthRule = "table"
-    composition: Composition = "disjoint"
+    composition: Sharing = "disjoint"
     empty: Empty = "omit"
     max_leaves: int = MAX_LEAVES
     bins: int = FINE_GRID
@@ -221,7 +220,7 @@ class DisjointForestClassifier(PrivateClassifier):
         n_trees: int = 100,
         max_depth: int | None = None,
         depth_rule: DepthRule = "table",
-        composition: Composition = "disjoint",
+        composition: Sharing = "disjoint",
         empty: Empty = "omit",
         max_leaves: int = MAX_LEAVES,
         n_rows_hint: int | None = None,

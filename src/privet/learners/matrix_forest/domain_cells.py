@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.tables.protocol import IntArray
+from privet.tables.protocol import Floats, IntArray
 
-Floats = NDArray[np.float64]
 Subset = tuple[int, ...]  # the features of a set, rising
 
 

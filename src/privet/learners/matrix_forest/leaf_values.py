@@ -6,10 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from privet.learners.matrix_forest.domain_cells import Floats
 from privet.learners.matrix_forest.settings import Ensemble, leaf_sums
 from privet.learners.matrix_forest.votes import ForestVotes
-from privet.tables.protocol import IntArray
+from privet.tables.protocol import Floats, IntArray
 from privet.trees.kernels.vote import sum_values
 
 Voting = Literal["weight", "hard", "balanced", "probability"]

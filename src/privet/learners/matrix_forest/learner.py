@@ -28,7 +28,7 @@ from privet.tables import Table
 from privet.tables.protocol import IntArray
 from privet.trees.id3_trees import draw_id3_trees
 from privet.trees.kernels.count import LeafClassCounts
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 
 Tune = Literal["public", "released"]
 Subsets = Literal["random", "covering"]
@@ -162,7 +162,7 @@ class MatrixForest:
             subsets = choose(features, shape.n_ensembles, shape.subset_features, rng)
         else:
             subsets = list(self.subsets)
-        domains, ensembles = Domains.of(encoding), []
+        domains, ensembles = FeatureCodes.of(encoding), []
         for place, subset in enumerate(subsets):
             cells = DomainCells(tuple(sizes[feature] for feature in subset))
             n_trees = None if self.n_trees is None else (self.n_trees + place) // len(subsets)

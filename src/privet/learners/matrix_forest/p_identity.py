@@ -14,10 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
-from privet.learners.matrix_forest.domain_cells import Floats
 from privet.learners.matrix_forest.strategy import WHOLE, Norm
 from privet.learners.matrix_forest.votes import Workload
-from privet.tables.protocol import IntArray
+from privet.tables.protocol import Floats, IntArray
 
 GRID_BITS = 20
 WARM_START = 3.0  # times the queries, relative to their largest column sum

@@ -17,10 +17,10 @@ from typing import Protocol
 import numpy as np
 
 from privet.errors import ParameterError
-from privet.learners.matrix_forest.domain_cells import DomainCells, Floats, Subset, over_supersets
+from privet.learners.matrix_forest.domain_cells import DomainCells, Subset, over_supersets
 from privet.learners.matrix_forest.support import supports
 from privet.learners.matrix_forest.votes import BatchVotes, Workload
-from privet.tables.protocol import IntArray
+from privet.tables.protocol import Floats, IntArray
 
 WHOLE = (Fraction(1),)
 MOST_ENTRY = 1 << 24  # so that products with counts stay far within 64 bits

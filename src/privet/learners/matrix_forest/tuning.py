@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet.learners.matrix_forest.designs import StrategyDesign
-from privet.learners.matrix_forest.domain_cells import DomainCells, Floats
+from privet.learners.matrix_forest.domain_cells import DomainCells
 from privet.learners.matrix_forest.votes import ForestVotes
 from privet.privacy.events import Event, Mechanism
 from privet.randomness.public import PublicRng
+from privet.tables.protocol import Floats
 
 NUMBERS_OF_ENSEMBLES = (1, 2, 3, 4, 6, 8, 12, 16)
 MOST_IN_SUBSET = 6

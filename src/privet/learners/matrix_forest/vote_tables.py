@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ModelFileError, ParameterError, PrivetError
-from privet.learners.matrix_forest.domain_cells import DomainCells, Floats
+from privet.learners.matrix_forest.domain_cells import DomainCells
 from privet.models.files import Content, Reader, array_to_dict, register
 from privet.models.forest_files import structure_from_content, structure_to_content
 from privet.schema.encoding import Encoding
+from privet.tables.protocol import Floats
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels.vote import sum_values
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 
 
 def shares_of(votes: Floats) -> Floats:
@@ -196,7 +197,7 @@ def _leaf_votes_to_content(model: LeafVotes) -> Content:
 
 def _leaf_votes_from_content(reader: Reader) -> LeafVotes:
     encoding = _encoding(reader)
-    structure = structure_from_content(reader.part("structure"), Domains.of(encoding))
+    structure = structure_from_content(reader.part("structure"), FeatureCodes.of(encoding))
     if not isinstance(structure, ExplicitTrees):
         raise ModelFileError(f"{reader.place}.structure: expected explicit trees")
     return LeafVotes(encoding, structure, reader.array("values", np.float64, 2))

@@ -15,8 +15,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.learners.matrix_forest.domain_cells import DomainCells, Floats, over_supersets
-from privet.tables.protocol import IntArray
+from privet.learners.matrix_forest.domain_cells import DomainCells, over_supersets
+from privet.tables.protocol import Floats, IntArray
 
 
 @dataclass(frozen=True)

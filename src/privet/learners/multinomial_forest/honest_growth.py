@@ -33,7 +33,7 @@ from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Encoding
 from privet.tables.protocol import IntArray, Table
 from privet.trees.explicit_trees import ExplicitTrees
-from privet.trees.structure import Domains, Splits
+from privet.trees.structure import FeatureCodes, Splits, pack_sets
 
 Choice = Literal["multinomial", "best", "range", "bernoulli"]
 Points = Literal["halves", "bootstrap"]
@@ -273,7 +273,7 @@ def _rare_codes(codes: NDArray[np.uint16], common: NDArray[np.int32], starts: In
 
 def join_grown(encoding: Encoding, grown: list[Grown]) -> tuple[ExplicitTrees, IntArray]:
     """Put grown trees side by side, in the encoding's own codes; return class counts of the leaves beside them."""
-    domains = Domains.of(encoding)
+    domains = FeatureCodes.of(encoding)
     offsets = np.cumsum([0, *(tree.feature.size for tree in grown)]).astype(np.int64)
     feature = np.concatenate([tree.feature for tree in grown])
     cut = np.concatenate([tree.cut for tree in grown])
@@ -289,7 +289,8 @@ def join_grown(encoding: Encoding, grown: list[Grown]) -> tuple[ExplicitTrees, I
         np.where(inner & ~by_category, own_cut, 0).astype(np.int32),
         has_missing & ~missing_alone,
         np.where(by_category, cut, -1).astype(np.int32),
-        _single_codes(int(cut[by_category].max()) + 1 if by_category.any() else 0, int(domains.n_codes.max())),
+        # sets of one code each: the code of its row
+        pack_sets([[code] for code in range(int(cut[by_category].max(initial=-1)) + 1)], int(domains.n_codes.max())),
     )
     leaf = np.where(inner, -1, np.cumsum(~inner) - 1).astype(np.int32)
     trees = ExplicitTrees(
@@ -302,11 +303,3 @@ def join_grown(encoding: Encoding, grown: list[Grown]) -> tuple[ExplicitTrees, I
         np.add.reduceat((~inner).astype(np.int64), offsets[:-1]),
     )
     return trees, np.concatenate([tree.counts for tree in grown])[~inner]
-
-
-def _single_codes(n_sets: int, most_codes: int) -> NDArray[np.uint64]:
-    """Return sets of one code each: the code of its row."""
-    sets = np.zeros((n_sets, max(1, -(-most_codes // 64)) if n_sets else 1), np.uint64)
-    code = np.arange(n_sets)
-    sets[code, code // 64] = np.uint64(1) << (code % 64).astype(np.uint64)
-    return sets

@@ -19,7 +19,7 @@ import numpy as np
 
 from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier, PrivateEstimator
-from privet.estimators.learning import Hints
+from privet.estimators.learning import Hints, Sharing
 from privet.learners.multinomial_forest.consistent import ConsistentForestClassifier
 from privet.learners.multinomial_forest.honest_plan import (
     LABEL_PART,
@@ -44,9 +44,8 @@ from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.greedy import GreedyGrowth
 from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.scores import SCORES
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 
-Deal = Literal["sequential", "disjoint"]
 Stages = Literal["one", "two"]
 
 BINS = 255
@@ -71,7 +70,7 @@ class MultinomialForest:
     stages: Stages = "one"
     gamma: Fraction = Fraction(0)
     partition_rate: Fraction = Fraction(1)
-    composition: Deal = "sequential"
+    composition: Sharing = "sequential"
     label_part: Fraction = LABEL_PART
     bins: int = BINS
 
@@ -86,7 +85,7 @@ class MultinomialForest:
         n_rows = hints.n_rows // self.n_trees if hints.n_rows is not None and dealt else hints.n_rows
         part = None if share is None else share * Fraction(1, passes)
         depth = honest_depth(part, n_rows, terms.steps) if self.max_depth is None else self.max_depth
-        depth = depth if Domains.of(encoding).splittable.size else 0
+        depth = depth if FeatureCodes.of(encoding).splittable.size else 0
         trees = tuple(self._tree(terms, part, depth, f"tree {i + 1}: " if passes > 1 else "") for i in range(passes))
         return MultinomialForestPlan(self.n_trees, depth, trees)
 
@@ -111,7 +110,7 @@ class MultinomialForest:
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: MultinomialForestPlan) -> Forest:
         """Algorithm 1. Differs from the paper wherever its proof of privacy fails."""
         # Differs from the paper: candidates are public, not the values of the data.
-        stages = TwoStages(Candidates.all_of(Domains.of(table.encoding), rng))
+        stages = TwoStages(Candidates.all_of(FeatureCodes.of(table.encoding), rng))
         at_once, own_tree = plan.n_trees // len(plan.trees), None
         if at_once > 1:
             own_tree = GreedyGrowth.STATE
@@ -271,7 +270,7 @@ class MultinomialForestClassifier(PrivateClassifier):
         criterion: str = "mix",
         stages: Stages = "one",
         gamma: float = 0.0,
-        composition: Deal = "sequential",
+        composition: Sharing = "sequential",
         n_rows_hint: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,

@@ -16,7 +16,7 @@ import numpy as np
 
 from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier
-from privet.estimators.learning import Hints
+from privet.estimators.learning import Hints, Sharing
 from privet.learners.privatree.plan import LevelPlan, PrivaTreePlan, TreeBudget, TreePlan, label_error, tree_budget
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts, LeafLabels
@@ -27,18 +27,17 @@ from privet.randomness.public import PublicRng, public_rng
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
+from privet.tables.protocol import IntArray
 from privet.trees.candidates import Candidates
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.greedy import GreedyGrowth
 from privet.trees.quantiles import JointQuantiles, OfFeature, QuantileSearch
 from privet.trees.scores import SCORES, head_start
-from privet.trees.structure import Domains
+from privet.trees.structure import FeatureCodes
 
-Composition = Literal["sequential", "disjoint"]
 LeafKind = Literal["labels", "counts"]
 Grid = Literal["schema", "quantiles", "jointexp"]
-Integers = np.ndarray[Any, np.dtype[np.int64]]
-Leaves = tuple[list[int], Integers]  # the tree and the values of each
+Leaves = tuple[list[int], IntArray]  # the tree and the values of each
 
 BINS = 255  # as fine as one byte for a code allows; finer public grids cost next to nothing
 # The label of the larger of two Laplace counts loses up to max x (1/2 + x/4) exp(-x) = 0.293 records over epsilon; by
@@ -55,7 +54,7 @@ class PrivaTree:
 
     max_depth: int = 4
     n_trees: int = 1
-    composition: Composition = "sequential"
+    composition: Sharing = "sequential"
     criterion: str = "mix"
     leaves: LeafKind = "counts"
     grid: Grid = "schema"
@@ -77,7 +76,7 @@ class PrivaTree:
         """
         score, part = SCORES[self.criterion], _times(share, Fraction(1, self._passes))
         n_rows = None if hints.n_rows is None else hints.n_rows * self._passes // self.n_trees
-        n_candidates = len(Candidates.all_of(Domains.of(encoding), public_rng(0)))
+        n_candidates = len(Candidates.all_of(FeatureCodes.of(encoding), public_rng(0)))
         worst = label_error(encoding.n_classes) * (COUNTS_COST_MORE if self.leaves == "counts" else 1)
         budget = tree_budget(self.max_depth, n_candidates, part, terms.steps, n_rows, worst / self.max_leaf_error)
         if self.leaf_part is not None and budget.depth:
@@ -107,7 +106,7 @@ class PrivaTree:
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: PrivaTreePlan) -> Forest:
         """Algorithm 1. Differs from the paper wherever its proof fails."""
-        domains, cuts = Domains.of(table.encoding), None
+        domains, cuts = FeatureCodes.of(table.encoding), None
         if self.grid != "schema":
             cuts = SEARCHES[self.grid].run(table, release, plan.quantiles)  # lines 3 to 5
         if self.n_trees > self._passes:
@@ -148,7 +147,7 @@ class PrivaTree:
                     leaves.extend(self._grow_tree(growth, release, tree, level + 1))
         return leaves
 
-    def _leaf_values(self, counts: Integers, release: Release, event: Event) -> Integers:
+    def _leaf_values(self, counts: IntArray, release: Release, event: Event) -> IntArray:
         return release.noisy(counts, event) if self.leaves == "counts" else release.choose(counts, event)
 
 
@@ -157,10 +156,10 @@ def _stop_bonus(n_candidates: int, choice: Event) -> int:
     return int(head_start(n_candidates, choice.parameter))
 
 
-def _in_order(leaves: list[Leaves]) -> Integers:
+def _in_order(leaves: list[Leaves]) -> IntArray:
     """Return leaves' values tree by tree; within a tree those that stopped earlier come first."""
     trees = np.concatenate([trees for trees, _ in leaves])
-    values: Integers = np.concatenate([values for _, values in leaves])[np.argsort(trees, kind="stable")]
+    values: IntArray = np.concatenate([values for _, values in leaves])[np.argsort(trees, kind="stable")]
     return values
 
 
@@ -255,7 +254,7 @@ class PrivaTreeClassifier(PrivateClassifier):
         *,
         max_depth: int = 4,
         n_trees: int = 1,
-        composition: Composition = "sequential",
+        composition: Sharing = "sequential",
         criterion: str = "mix",
         leaves: LeafKind = "counts",
         grid: Grid = "schema",

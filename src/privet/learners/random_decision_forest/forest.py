@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.estimators.base import PrivateClassifier
-from privet.estimators.learning import Hints
+from privet.estimators.learning import Hints, Sharing
 from privet.learners.random_decision_forest.shape import ForestShape, forest_shape
 from privet.mechanisms.release import Release
 from privet.models.forest import Empty, Forest, LeafCounts, LeafLabels, Voting
@@ -30,7 +30,6 @@ from privet.tables.reading import threads
 from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.random_trees import MAX_LEAVES, RandomTrees, check_leaves_fit
 
-Composition = Literal["sequential", "disjoint"]
 Leaves = Literal["counts", "labels"]
 Auto = Literal["auto"]
 
@@ -56,7 +55,7 @@ class RandomDecisionForest:
     max_depth: int | None = None
     voting: Voting = "threshold"
     leaves: Leaves = "counts"
-    composition: Composition = "sequential"
+    composition: Sharing = "sequential"
     empty: Empty = "back_off"
     bins: int = FINE_GRID
 
@@ -195,7 +194,7 @@ class RandomDecisionForestClassifier(PrivateClassifier):
         max_depth: int | Auto = "auto",
         voting: Voting = "threshold",
         leaves: Leaves = "counts",
-        composition: Composition = "sequential",
+        composition: Sharing = "sequential",
         empty: Empty = "back_off",
         n_rows_hint: int | None = None,
         random_state: Any = None,

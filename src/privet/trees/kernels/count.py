@@ -7,10 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled
-from privet.tables.protocol import Block
+from privet.tables.protocol import Block, IntArray
 from privet.trees.kernels.blocks import BLOCK_ROWS, TREES_AT_ONCE, Codes
-
-IntArray = NDArray[np.int64]
 
 _ASSIGNED_AT_ONCE = 1 << 16
 

@@ -1,15 +1,12 @@
-"""What greedy learners need of a table, level by level: counts at every node, and a step down for every record."""
+"""Counts at every node of a level, for trees with any kind of split."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.compiling import compiled
-from privet.tables.protocol import Block
+from privet.tables.protocol import Block, IntArray
 from privet.trees.kernels.blocks import Codes
-
-IntArray = NDArray[np.int64]
 
 
 @compiled
@@ -63,69 +60,3 @@ class NodeHistogram:
             begin = place + offsets[feature] * self.n_classes
             _add_feature(block.codes[feature], begin, self.n_classes, n_codes - 1, counts.reshape(-1))
         return counts[:-1]
-
-
-@compiled
-def _step_down(
-    codes: Codes,
-    node: IntArray,
-    feature: NDArray[np.int32],
-    cut: NDArray[np.int32],
-    missing: NDArray[np.int32],
-    set_index: NDArray[np.int32],
-    sets: NDArray[np.uint64],
-    next_node: NDArray[np.int32],
-    n_children: NDArray[np.int32],
-) -> NDArray[np.int32]:
-    below = np.full(node.size, -1, np.int32)
-    for row in range(node.size):
-        here = node[row]
-        if here < 0 or here >= feature.size or feature[here] < 0:
-            continue
-        code = np.int64(codes[feature[here], row])
-        if n_children[here] > 2:
-            child = min(code, np.int64(n_children[here]) - 1)
-        elif set_index[here] >= 0:
-            word = min(code >> 6, np.int64(sets.shape[1]) - 1)
-            child = np.int64((sets[set_index[here], word] >> np.uint64(code & 63)) & np.uint64(1))
-        else:
-            child = np.int64(code > cut[here] and code != missing[here])
-        below[row] = next_node[here] + child
-    return below
-
-
-@dataclass(frozen=True, eq=False)
-class RouteStep:
-    """Move every record from its open node to the child it belongs to; `TreeBuilder.step` makes these.
-
-    Parameters
-    ----------
-    node_state : str
-        The state that holds each record's open node.
-    feature, cut, missing, set_index, sets, next_node, n_children : arrays
-        One entry for each open node: the split (feature -1 for a new leaf; `missing` is the code that goes to the
-        first child whatever the cut, or -1) and the number that its first child has among the next open nodes.
-    """
-
-    node_state: str
-    feature: NDArray[np.int32]
-    cut: NDArray[np.int32]
-    missing: NDArray[np.int32]
-    set_index: NDArray[np.int32]
-    sets: NDArray[np.uint64]
-    next_node: NDArray[np.int32]
-    n_children: NDArray[np.int32]
-
-    def __call__(self, block: Block) -> NDArray[np.int32]:
-        """Return each record's node among the next open nodes, -1 once it has reached a leaf."""
-        return _step_down(
-            block.codes,
-            np.asarray(block.state[self.node_state], dtype=np.int64),
-            self.feature,
-            self.cut,
-            self.missing,
-            self.set_index,
-            self.sets,
-            self.next_node,
-            self.n_children,
-        )

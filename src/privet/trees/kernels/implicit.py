@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from privet.compiling import compiled
 from privet.randomness.hashing import bounded, mix
+from privet.tables.protocol import IntArray
 from privet.trees.kernels.blocks import Codes, Whole
 
 _FEATURE, _CUT, _MISSING, _SUBSET, _CHILD, _BUCKET = 1, 2, 3, 4, 5, 6
 _ONE = np.uint64(1)
-
-IntArray = NDArray[np.int64]
 
 
 class RandomRule(NamedTuple):

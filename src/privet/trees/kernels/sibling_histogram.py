@@ -1,4 +1,4 @@
-"""Fast counts and steps for trees with two-way splits, level by level.
+"""Fast counts for trees with two-way splits, level by level.
 
 Only one child of each node is counted; its sibling's counts follow by subtraction from their parent's.
 """
@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled
-from privet.tables.protocol import Block
+from privet.tables.protocol import Block, IntArray
 from privet.trees.kernels.blocks import Codes, Whole
-
-IntArray = NDArray[np.int64]
 
 _ROWS_AT_ONCE = 4096  # row numbers and keys of so many records stay in the nearest cache while all features are counted
 _BYTE_CODES = 256  # a byte cannot be beyond a table of so many counters: no comparison in the innermost loop
@@ -160,49 +158,3 @@ class SiblingHistogram:
         _count_all(block.codes, node, block.target, first_key, self.n_classes, widths, starts, counts)
         _lay_out(counts, widths, n_codes, out)
         return out
-
-
-@compiled
-def _step_down(
-    codes: Codes, node: NDArray[Any], feature: IntArray, child: NDArray[Any], none: Whole, below: NDArray[Any]
-) -> None:
-    n_nodes, last = _whole(feature.size), _whole(child.shape[1] - 1)
-    for row in range(_whole(node.size)):
-        here = _whole(np.int64(node[row]))
-        if here < n_nodes:
-            below[row] = child[here, min(_whole(codes[_whole(feature[here]), row]), last)]
-        else:
-            below[row] = none
-
-
-@dataclass(frozen=True, eq=False)
-class StepDown:
-    """Move every record from its open node to one of two children.
-
-    Parameters
-    ----------
-    node_state : str
-        The state that holds each record's open node.
-    feature : int64 array of shape (n_nodes,)
-        The feature that each node splits; any, where a node is not split.
-    second : bool array of shape (n_nodes, largest number of codes)
-        Whether a code goes to the second child.
-    is_split : bool array of shape (n_nodes,), optional
-        Which nodes are split, all by default. Children are numbered through those that are.
-    """
-
-    node_state: str
-    feature: IntArray
-    second: NDArray[np.bool_]
-    is_split: NDArray[np.bool_] | None = None
-
-    def __call__(self, block: Block) -> NDArray[Any]:
-        """Return each record's node among the next open nodes; a number that none of them has where there is none."""
-        is_split = np.ones(self.feature.size, np.bool_) if self.is_split is None else self.is_split
-        dtype = np.min_scalar_type(2 * int(is_split.sum()))  # narrow: all of it is written and read again
-        none = np.iinfo(dtype).max
-        child = np.where(is_split[:, np.newaxis], 2 * (np.cumsum(is_split) - 1)[:, np.newaxis] + self.second, none)
-        node = block.state[self.node_state]
-        below = np.empty(node.size, dtype)
-        _step_down(block.codes, node, self.feature, child.astype(dtype), none, below)
-        return below
