@@ -43,3 +43,12 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
     return value
+
+
+def threads(n_jobs: int | None) -> int:
+    """Return the number of threads that scikit-learn's ``n_jobs`` means."""
+    if n_jobs is None:
+        return 1
+    import joblib
+
+    return int(joblib.effective_n_jobs(n_jobs))

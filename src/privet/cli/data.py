@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from privet.errors import ParameterError, SchemaError
-from privet.frames.reading import open_frame
+from privet.frames.opening import open_frame
 from privet.schema.domains import Categorical, Domain
 from privet.schema.schema import Schema
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from privet.errors import SchemaError
-from privet.frames.reading import open_frame, read_values
+from privet.frames.columns import read_values
+from privet.frames.opening import open_frame
 from privet.schema.domains import Categorical
 from privet.schema.schema import Schema, Task
 

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from privet.errors import LargeDeltaWarning, NonPrivateWarning, ParameterError, PrivacyLeakWarning, SchemaError
 from privet.estimators.learning import Hints, Learner, NumberModel
 from privet.mechanisms.release import Noise, noise_source, open_release, secret_key
+from privet.parameters import threads
 from privet.privacy import budgets
 from privet.privacy.ledger import Ledger
 from privet.privacy.plan import Plan
@@ -31,7 +32,7 @@ from privet.randomness.public import public_rng
 from privet.schema.domains import Categorical, Numeric
 from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
 from privet.schema.schema import Schema
-from privet.tables.reading import encode_table, threads
+from privet.tables.reading import encode_table
 
 NO_SCHEMA = "no schema was given: bounds, categories and classes were read off the data"
 _told_of_delta: set[tuple[Fraction, int | None]] = set()  # what fits in this process have warned of

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from privet.errors import SchemaError
-from privet.frames.reading import Values, open_frame, read_feature
+from privet.frames.opening import open_frame, read_feature
+from privet.frames.values import Values
 from privet.parameters import check_choice
 from privet.schema.domains import Categorical, Domain, Numeric
 from privet.schema.encoding import Column

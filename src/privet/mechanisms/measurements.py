@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError
-from privet.frames.reading import open_frame, read_values
+from privet.frames.columns import read_values
+from privet.frames.opening import open_frame
 from privet.mechanisms.release import Noise, Release, noise_source, open_release, secret_key
 from privet.parameters import check_choice, check_whole, exact
 from privet.privacy import budgets
@@ -23,7 +24,8 @@ from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
 from privet.schema.domains import Numeric
 from privet.schema.schema import Neighbours
-from privet.tables.reading import bound_rows, of_width, read_units
+from privet.tables.reading import of_width
+from privet.tables.units import bound_rows, read_units
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from privet.errors import ParameterError
 from privet.parameters import check_whole
 from privet.robustness.guarantees import Change, Guarantee
 from privet.robustness.table import Certificates
-from privet.tables.reading import n_units
+from privet.tables.units import n_units
 
 Score = Callable[[Any], float]
 

@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.errors import SchemaError
-from privet.frames.reading import Category, Values, column_blocks, open_frame, read_feature, read_values, stored_by_rows
+from privet.frames.columns import read_values
+from privet.frames.opening import column_blocks, open_frame, read_feature, stored_by_rows
+from privet.frames.values import Category, Values
 from privet.schema.grids import MAX_CODES
 
 

@@ -14,7 +14,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from privet.errors import SchemaError
-from privet.frames.reading import Category
+from privet.frames.values import Category
 from privet.schema.domains import Categorical, Domain, Numeric, has_surrogates, refuse
 from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
 from privet.schema.grids import DEFAULT_BINS, MAX_CODES
@@ -198,7 +198,7 @@ class Schema:
         missing : collection of str
             The columns in which missing values have a code of their own.
         """
-        from privet.schema.check import from_dtypes
+        from privet.schema.inference import from_dtypes
 
         return from_dtypes(
             frame, target, public=public, bounds=bounds, missing=missing, neighbours=neighbours, unit=unit
@@ -215,7 +215,7 @@ class Schema:
         task : {"classification", "regression"}, optional
             What the target is. By default, numbers that are not all whole are a regression's.
         """
-        from privet.schema.check import infer
+        from privet.schema.inference import infer
 
         return infer(frame, target, task)
 

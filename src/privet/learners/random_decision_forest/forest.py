@@ -18,7 +18,7 @@ from privet.estimators.learning import Hints
 from privet.learners.random_decision_forest.shape import ForestShape, forest_shape
 from privet.mechanisms.release import Release
 from privet.models.forest import Empty, Forest, LeafCounts, LeafLabels, Voting
-from privet.parameters import check_choice, check_whole
+from privet.parameters import check_choice, check_whole, threads
 from privet.privacy.events import Event, Mechanism, Sequential
 from privet.privacy.plan import InSequence
 from privet.privacy.terms import Allowance, Share, Terms
@@ -26,7 +26,6 @@ from privet.randomness.public import PublicRng, derive_seed, public_rng
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
-from privet.tables.reading import threads
 from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.random_trees import MAX_LEAVES, RandomTrees, check_leaves_fit
 
