@@ -15,7 +15,7 @@ from privet.frames.values import Kind, Values
 def read_values(column: Any, *, exact: bool = False) -> Values:
     """Read a column (NumPy, pandas, polars, PyArrow, narwhals or a list) into `Values`.
 
-    Numbers of types that NumPy does not have become doubles, or texts of all their digits if `exact`.
+    Numbers of types that NumPy does not have become doubles or, if `exact`, strings with all their digits.
     """
     if isinstance(column, np.ndarray):
         return _from_numpy(column)
@@ -131,7 +131,7 @@ def _from_dictionary(column: Any, kind: Kind, name: str) -> Values:
 def _labels(dictionary: Any) -> list[Any]:
     try:
         return list(dictionary.to_pylist())
-    except UnicodeDecodeError:  # Arrow does not look whether a text is one
+    except UnicodeDecodeError:  # Arrow does not check that its strings are valid UTF-8
         texts = dictionary.cast("large_binary").to_pylist()
         return [None if text is None else text.decode("utf-8", "surrogateescape") for text in texts]
 

@@ -17,7 +17,7 @@ _ROWS_TURNED_AT_ONCE = 1 << 16
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame of any library: what its columns are called, and a way to fetch each by its place."""
+    """A frame of any library: the names of its columns, and a way to fetch each column by its position."""
 
     names: tuple[str, ...] | None  # None: a plain array, whose columns are in schema order
     n_columns: int
@@ -25,7 +25,7 @@ class Frame:
     column: Callable[[int], Any]
 
     def places(self, names: Sequence[str], ignore: Collection[str] = ()) -> list[int]:
-        """Where each named column is; other columns than these and the ignored ones are an error."""
+        """The position of each named column. Any column that is neither named nor ignored is an error."""
         if self.names is None:
             if self.n_columns != len(names):
                 raise SchemaError(
@@ -44,7 +44,7 @@ class Frame:
         return [self.names.index(name) for name in names]
 
     def named(self, name: str) -> Any:
-        """The column of this name, as the frame's own library has it."""
+        """The column of this name, as an object of the frame's own library."""
         if self.names is None:
             raise SchemaError(f"an array has no column called {name!r}; pass a frame with named columns")
         if name not in self.names:
@@ -58,7 +58,7 @@ class Frame:
 
 
 def open_frame(frame: Any) -> Frame:
-    """Look at a frame of any supported library, a two-dimensional array, or a list of rows."""
+    """Open a frame of any supported library, a two-dimensional array, or a list of rows."""
     if isinstance(frame, list | tuple):
         frame = _array_of_rows(frame)
     if isinstance(frame, np.ndarray):
@@ -89,16 +89,17 @@ def open_frame(frame: Any) -> Frame:
 
 
 def stored_by_rows(frame: Any) -> bool:
-    """Whether a frame is a plain array of numbers, the columns of which are strewn over its rows."""
+    """Whether a frame is a plain array of numbers that is stored row by row."""
     if type(frame) is not np.ndarray:  # a masked array would lose its mask
         return False
     return frame.dtype.kind in "fiub" and frame.shape[1] > 1 and len(frame) > 0 and frame.flags.c_contiguous
 
 
 def column_blocks(frame: Any, opened: Frame) -> Iterator[tuple[slice, Frame]]:
-    """Yield all rows at once; of an array that is stored row by row, blocks of rows that are turned into columns first.
+    """Yield all rows at once, or blocks of rows if the frame is an array that is stored row by row.
 
-    A single number out of every row is a cache line read for each: turning a block costs less than reading it so.
+    Such blocks are copied into column order first. Reading one column of an array stored by rows fetches a whole cache
+    line for each number, which costs more than the copy.
     """
     if not stored_by_rows(frame):
         yield slice(None), opened
@@ -109,7 +110,7 @@ def column_blocks(frame: Any, opened: Frame) -> Iterator[tuple[slice, Frame]]:
 
 
 def _array_of_rows(rows: Sequence[Any]) -> npt.NDArray[Any]:
-    """Rows as an array of objects: a list declares no dtype, so each value is mapped for itself."""
+    """Rows as an array of objects. A list declares no dtype, so each value is mapped on its own."""
     widths = {len(row) if hasattr(row, "__len__") and not isinstance(row, str) else -1 for row in rows}
     if -1 in widths or len(widths) > 1:
         raise SchemaError("expected a list of rows that are equally long lists; check the rows' lengths")
@@ -126,7 +127,7 @@ def _listed(names: Collection[str], most: int = 8) -> str:
 
 
 def read_feature(frame: Frame, place: int) -> Values:
-    """Read a feature's values. An array's one dtype says nothing about a single column, unless all are numbers."""
+    """Read a feature's values. The one dtype of an array says nothing about a single column, unless it is numeric."""
     values = read_values(frame.column(place))
     if frame.names is None and values.kind in ("float", "string"):
         return replace(values, kind="number" if values.kind == "float" else "object")

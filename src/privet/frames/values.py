@@ -93,7 +93,7 @@ class Values:
                     return code_of[value]
                 with quietly():
                     return code_of[value]
-            except Exception:  # an odd value may fail in its own ways (unhashable, ...): unknown, like any other
+            except Exception:  # odd values may fail in any way (unhashable, ...); they are unknown like any other
                 return missing if is_missing(value) else unknown
 
         if self.labels is not None:
@@ -126,7 +126,7 @@ def _number(value: Any) -> float:
         if type(value) in _PLAIN:
             return float(value)
         if isinstance(value, np.ndarray | np.complexfloating):
-            return nan  # NumPy would take a part of it for the whole
+            return nan  # NumPy would convert only a part of it
         with quietly():
             return float(value)
     except Exception:  # as above: whatever is not a number counts as missing
@@ -135,7 +135,10 @@ def _number(value: Any) -> float:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Let no warning out: it would tell of a value. (Filters belong to the process: this is for odd values only.)"""
+    """Let no warning out, since it would reveal something about a value.
+
+    Warning filters belong to the whole process, so this is for odd values only.
+    """
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield
@@ -145,7 +148,7 @@ def quietly() -> Iterator[None]:
 def _match_numbers(
     data: npt.NDArray[Any], code_of: dict[Category, int], unknown: int, missing: int
 ) -> npt.NDArray[np.int32]:
-    """Match an array at once. A category takes part if the dtype can hold it (a float, to its precision)."""
+    """Match a whole array at once. Only categories that the dtype can hold can match (floats up to their precision)."""
     if data.dtype.kind == "b":
         data = data.view(np.uint8)
     numeric = {category: code for category, code in code_of.items() if not isinstance(category, str)}
@@ -175,16 +178,16 @@ def _match_numbers(
 def _look_up(
     data: npt.NDArray[Any], keys: npt.NDArray[Any], key_codes: npt.NDArray[np.int32], unknown: int
 ) -> npt.NDArray[np.int32]:
-    """Match integers by a table that reaches from the smallest key to the largest, and one place beyond."""
+    """Match integers by a table from the smallest key to the largest, with one more entry for all other values."""
     unsigned = np.dtype(f"u{data.dtype.itemsize}")
-    # Differences wrap around within the unsigned type, so that whatever is below the smallest key comes out large.
+    # Differences wrap around within the unsigned type, so values below the smallest key come out large.
     keys = keys.view(unsigned)
     offsets = (keys - keys[0]).astype(np.int64)
     table = np.full(int(offsets[-1]) + 2, unknown, dtype=np.int32)
     table[offsets] = key_codes
     beyond = np.uint64(len(table) - 1)
     codes = np.empty(len(data), dtype=np.int32)
-    for start in range(0, len(data), _ROWS_LOOKED_UP_AT_ONCE):  # in pieces whose intermediate results stay in a cache
+    for start in range(0, len(data), _ROWS_LOOKED_UP_AT_ONCE):
         rows = slice(start, start + _ROWS_LOOKED_UP_AT_ONCE)
         place = np.minimum((data[rows].view(unsigned) - keys[0]).astype(np.uint64, copy=False), beyond)
         table.take(place.view(np.int64), out=codes[rows], mode="clip")

@@ -29,7 +29,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What `Schema.check` found. Not private: it tells exact facts about the records.
+    """What `Schema.check` found. Not private: it states exact facts about the records.
 
     Printed, it is a table with one line for each finding.
     """
@@ -55,7 +55,7 @@ class CheckReport:
 
 
 def check(schema: Schema, frame: Any, target: Any = None) -> CheckReport:
-    """Report every way in which a frame, and labels or the column of this name, break the schema.
+    """Report every way in which a frame breaks the schema; `target` holds the labels, or the name of their column.
 
     Privacy
     -------

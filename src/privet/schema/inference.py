@@ -73,8 +73,8 @@ def infer(frame: Any, target: Any, task: Task | None) -> Schema:
 
     Privacy
     -------
-    None: bounds and categories are facts about the records. The schema's `inferred` says so, and ledgers that see
-    it claim nothing.
+    None: bounds and categories are facts about the records. The schema's `inferred` says so, and a ledger of such a
+    schema claims nothing.
     """
     opened = open_frame(frame)
     names = opened.names if opened.names is not None else tuple(f"x{place}" for place in range(opened.n_columns))
@@ -132,7 +132,7 @@ def _infer_target(values: Values, task: Task | None) -> Domain:
 
 
 def _distinct(values: Values, missing: npt.NDArray[np.bool_]) -> list[Category]:
-    """The distinct values in a stable order; what no schema can list comes as None."""
+    """The distinct values in a stable order; None stands for all values that no schema can list."""
     seen: dict[Any, None] = {}
     for value in (
         np.unique(values.data[~missing]).tolist() if values.data.dtype != object else values.objects()[~missing]

@@ -21,7 +21,7 @@ def encode_table(
 ) -> MemoryTable:
     """Encode features and labels; leave out records without a label, and rows of a unit beyond its maximum.
 
-    `key` draws a fresh secret key; which rows of a unit stay hangs on it.
+    `key` draws a fresh secret key, which decides which rows of a unit stay.
     """
     if y is None:
         raise SchemaError("fit() needs the labels: pass them as the second argument, fit(X, y)")
@@ -41,10 +41,10 @@ def encode_table(
 
 
 def of_width(X: Any, width: int) -> Any:
-    """Turn a list of rows into an array of so many columns; return anything else as it is.
+    """Turn a list of rows into an array with `width` columns; return anything else as it is.
 
-    *Privacy.* No rows tell no width, and a row of another length is one record's doing: neither is an error. All values
-    of such a row count as missing.
+    *Privacy.* An empty list has no width, and a row of another length depends on a single record, so neither raises an
+    error. All values of a row of another length count as missing.
     """
     if isinstance(X, np.ndarray) and X.shape in ((0,), (0, 0)):
         return np.empty((0, width), dtype=X.dtype)

@@ -27,11 +27,11 @@ class Units:
     Parameters
     ----------
     ids : array
-        Equal for two rows if and only if they are of one unit.
+        Equal for two rows if and only if they belong to the same unit.
     words : uint64 array
-        A word for each unit, to be hashed; it does no harm if two units share one.
+        A word for each unit, to be hashed. Two units may share one without harm.
     present : bool array
-        Where there is a unit at all; `ids` and `words` mean nothing elsewhere.
+        Whether a row belongs to a unit at all; where it does not, `ids` and `words` mean nothing.
     """
 
     ids: NDArray[Any]
@@ -43,16 +43,16 @@ class Units:
 def read_units(column: Any) -> Units:
     """Read the column that names the units, exactly, as its declared dtype says.
 
-    Whole numbers, decimals and texts are told apart to the last digit, and floats by their value (a column of floats
-    holds whole numbers exactly up to 2^53; beyond, neighbouring ones were one before they came here). A column of
-    plain objects has no dtype to go by: see `canonical_id`. Missing values, NaN and infinities are no unit.
+    Whole numbers, decimals and strings are distinguished to the last digit, and floats by their value. (Floats hold
+    whole numbers exactly up to 2^53; larger neighbouring numbers were already equal in the user's column.) A column of
+    plain objects has no dtype to go by: see `canonical_id`. Missing values, NaN and infinities name no unit.
 
-    *Privacy.* Who is one unit is part of the guarantee. If two people became one, removing one could bring in rows of
-    the other; if one became two, they would be protected half as well. Each value is read by itself; errors depend on
-    the dtype alone.
+    *Privacy.* Which rows form one unit is part of the guarantee. If two people were merged into one unit, removing one
+    could bring in rows of the other. If one person were split into two, they would be protected half as well. Each
+    value is read on its own, and errors depend on the dtype alone.
     """
     values = read_values(column, exact=True)
-    if values.kind == "unsupported":  # its data are all alike: two people would be taken for one
+    if values.kind == "unsupported":  # all its data are equal, which would merge everybody into one unit
         raise SchemaError(f"units cannot be told from a column of dtype {values.dtype}; convert it to text or integers")
     data = values.data
     if values.labels is not None:
@@ -64,7 +64,7 @@ def read_units(column: Any) -> Units:
         present = ids >= 0
     elif data.dtype.kind == "f":
         present = np.isfinite(data)
-        ids = data + data.dtype.type(0)  # one zero out of two
+        ids = data + data.dtype.type(0)  # turns -0.0 into 0.0
         words = ids.astype(np.float64).view(np.uint64)
     else:
         present = np.ones(len(data), dtype=bool)
@@ -73,11 +73,12 @@ def read_units(column: Any) -> Units:
 
 
 def canonical_id(value: object) -> str | None:
-    """Bring an id of a column of plain objects to the text that stands for it; None if it names no unit.
+    """Return the string that stands for an id in a column of plain objects; None if it names no unit.
 
-    A text is taken as it is, bytes as the UTF-8 that they are. A number of any type is its decimal digits, without
-    trailing zeros: ``7``, ``np.int64(7)``, ``7.0``, ``Decimal("7.00")`` and ``"7"`` are one unit; the texts ``"07"``
-    and ``"7.0"`` are others. A bool is ``"True"`` or ``"False"``, a UUID its usual text. Everything else is no unit.
+    A string stands for itself; bytes are decoded as UTF-8. A number of any type becomes its decimal digits without
+    trailing zeros: ``7``, ``np.int64(7)``, ``7.0``, ``Decimal("7.00")`` and ``"7"`` are one unit, while the strings
+    ``"07"`` and ``"7.0"`` are two others. A bool becomes ``"True"`` or ``"False"``, and a UUID its usual text. Anything
+    else names no unit.
 
     Examples
     --------
@@ -88,12 +89,12 @@ def canonical_id(value: object) -> str | None:
         return value
     try:
         return _text_of(value)
-    except Exception:  # whatever an odd value does when it is asked: it names no unit
+    except Exception:  # a value that fails in any way names no unit
         return None
 
 
 def _text_of(value: object) -> str | None:
-    # A subclass may answer anything, so its base is asked in its place.
+    # A subclass may override any of these methods, so those of the base class are called.
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, bytes):
@@ -129,7 +130,7 @@ def _text_of_decimal(value: Decimal) -> str | None:
 
 
 def _number_texts(texts: Iterable[str | None]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Number texts as they come, -1 for None; and give each a word that depends on it alone."""
+    """Number the strings in order of appearance, with -1 for None, and hash each to a word."""
     every = list(texts)
     distinct = [text for text in dict.fromkeys(every) if text is not None]
     number_of: dict[str | None, int] = {text: number for number, text in enumerate(distinct)} | {None: -1}
@@ -143,7 +144,7 @@ def _word(text: str) -> int:
 
 
 def n_units(X: Any, column: str) -> int:
-    """Count the units of a frame, exactly: the number is as private as the frame."""
+    """Count the units of a frame exactly. The number is as private as the frame."""
     units = read_units(open_frame(X).named(column))
     return len(np.unique(units.ids[units.present]))
 
@@ -159,7 +160,7 @@ def bound_rows(
 
     *Privacy.* Which rows of a unit stay depends on that unit's rows and the fresh secret key alone, so adding or
     removing a unit adds or removes at most `max_rows` records and changes no other. Equal rows of a unit have equal
-    hashes; which of them stays makes no difference. Rows without a unit are left out. Units are told apart by their
+    hashes; which of them stays makes no difference. Rows without a unit are left out. Units are distinguished by their
     ids, not by hashes.
     """
     content = np.vstack([codes.astype(np.uint16), target.astype(np.uint16)[None, :]])
