@@ -58,9 +58,7 @@ def test_every_dependency_of_users_has_a_lower_bound():
     assert [line for line in users if ">=" not in line and not line.startswith("privet[")] == []
 
 
-@pytest.mark.parametrize(
-    ("name", "bound"), requirements("all", "frames", "plots", "onnx", "explain").items()
-)
+@pytest.mark.parametrize(("name", "bound"), requirements("all", "frames", "plots", "onnx", "explain").items())
 def test_the_lowest_versions_are_those_that_are_tested(name, bound):
     pins = dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / "constraints-lowest.txt").read_text(), re.MULTILINE))
     assert same(pins[name], bound), (
