@@ -51,7 +51,7 @@ class CheckReport:
             f"{column:<{widths[0]}}  {kind:<{widths[1]}}  {count:>{widths[2]}}  {message}"
             for column, kind, count, message in rows
         ]
-        return "\n".join([*lines, "This report is not private: it tells exact facts about the records."])
+        return "\n".join([*lines, "This report is not private: it states exact facts about the records."])
 
 
 def check(schema: Schema, frame: Any, target: Any = None) -> CheckReport:
