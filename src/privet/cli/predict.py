@@ -87,6 +87,6 @@ def _refuse_interval(estimator: Any, shares: bool) -> None:
     from privet.errors import ParameterError
 
     if not hasattr(estimator, "noise_interval"):
-        raise ParameterError(f"{type(estimator).__name__} has no noise intervals, only boosting has; drop --interval")
+        raise ParameterError(f"{type(estimator).__name__} does not have noise intervals, boosting does; drop --interval")
     if hasattr(estimator, "classes_") and not shares:
         raise ParameterError("intervals are for shares of the vote, not for classes; add --proba")

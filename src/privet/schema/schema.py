@@ -66,7 +66,8 @@ class Schema:
     neighbours : {"add_remove", "replace", "label"}
         What the guarantee hides: whether a record is present, its content, or only its label.
     unit : Unit, optional
-        Whom the guarantee protects, where one person may have several rows. By default each record is protected.
+        Whom the guarantee protects, where one person may have several rows. By default every record counts as a
+        separate person.
     inferred : str, optional
         For a schema that was read off private data: why nothing is guaranteed.
 
