@@ -72,7 +72,7 @@ def refuse_overwriting(path: Path, force: bool) -> None:
     if path.exists() and not force:
         raise ParameterError(f"{path} exists; give another name with -o, or overwrite it with --force")
     if not path.resolve().parent.is_dir():
-        raise ParameterError(f"the folder of {path} does not exist; create it, or give another path")
+        raise ParameterError(f"the folder of {path} does not exist; make it, or give another path")
 
 
 def _without_infinities(value: Any) -> Any:

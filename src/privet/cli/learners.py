@@ -66,7 +66,7 @@ def _setting(text: str, learner: str, known: dict[str, Any]) -> tuple[str, Any]:
     if not equals:
         raise ParameterError(f"--set takes NAME=VALUE, got {text!r}; e.g. --set max_depth=4")
     if name in _OWN_OPTIONS:
-        raise ParameterError(f"{name} has its own option; use {_OWN_OPTIONS[name]}")
+        raise ParameterError(f"{name} has an option of its own; use {_OWN_OPTIONS[name]}")
     if name not in known:
         free = [parameter for parameter in known if parameter not in _OWN_OPTIONS]
         raise ParameterError(f"{learner} has no parameter {name!r}; it has {', '.join(free) or 'none to set'}")

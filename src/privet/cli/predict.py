@@ -87,6 +87,7 @@ def _refuse_interval(estimator: Any, shares: bool) -> None:
     from privet.errors import ParameterError
 
     if not hasattr(estimator, "noise_interval"):
-        raise ParameterError(f"{type(estimator).__name__} does not have noise intervals, boosting does; drop --interval")
+        name = type(estimator).__name__
+        raise ParameterError(f"{name} does not have noise intervals, boosting does; leave out --interval")
     if hasattr(estimator, "classes_") and not shares:
         raise ParameterError("intervals are for shares of the vote, not for classes; add --proba")

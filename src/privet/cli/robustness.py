@@ -75,7 +75,7 @@ def robustness(
     public = load_schema(schema)
     if isinstance(public.target, Numeric):
         raise ParameterError(
-            "a regression target has no accuracy that could be certified; certify your own score in Python, with "
+            "a regression target has no accuracy that could be certified; certify a score of your own in Python, with "
             "privet.robustness.certify(..., score=...)"
         )
     if plot is not None:
