@@ -1,9 +1,9 @@
-"""`compiled`: numba's `njit` with the library's settings, and a cache that knows when it is stale.
+"""`compiled`: numba's `njit` with the library's settings, and a cache that is never stale.
 
 `nogil` lets plain threads run kernels side by side (numba's own parallel layers abort on concurrent calls and do not
-survive a fork). Machine code is cached between processes. By itself numba looks at the file of the compiled function
-alone, so that it would go on using old code after an inlined helper of another file has changed; here the name of the
-cache's folder is a digest of all files with kernels. Where no folder is writable, functions are compiled in memory.
+survive a fork). Machine code is cached between processes. By itself numba only checks the file of the compiled
+function, so it would keep using old code after an inlined helper in another file has changed. Here the name of the
+cache folder contains a digest of all files with kernels. Where no folder is writable, functions are compiled in memory.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ import numba
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_MARKS = (b"@compiled", b"@inlined")
+_MARKS_OF_KERNELS = (b"@compiled", b"@inlined")
 
 
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
@@ -40,10 +40,10 @@ def inlined(function: Callable[P, T]) -> Callable[P, T]:
 
 @cache
 def kernel_folder(package: str) -> Path | None:
-    """Return the folder for the machine code of a package, for the kernels as they are now; None if none is writable.
+    """Return the folder for the machine code of a package's current kernels; None if no folder is writable.
 
-    The first of these that can be written to: what ``NUMBA_CACHE_DIR`` says, the package's own ``__pycache__``, the
-    user's cache folder.
+    It is in ``NUMBA_CACHE_DIR`` if that is set, else in the package's ``__pycache__`` or the user's cache folder,
+    whichever can be written to first.
     """
     home = _folder_of(package)
     if home is None:
@@ -63,13 +63,13 @@ def kernel_folder(package: str) -> Path | None:
 
 
 def kernel_digest(package: str) -> str:
-    """Return a digest of every file with kernels of a package, and of this one, whose helpers it may use."""
+    """Return a digest of all files with kernels of a package and of privet, whose helpers it may use."""
     total = hashlib.sha256()
     for name in sorted({package, "privet"}):
         home = _folder_of(name)
         for path in sorted(home.rglob("*.py")) if home is not None else ():
             source = path.read_bytes()
-            if any(mark in source for mark in _MARKS):
+            if any(mark in source for mark in _MARKS_OF_KERNELS):
                 total.update(source)
     return total.hexdigest()[:16]
 
@@ -81,7 +81,7 @@ def _folder_of(package: str) -> Path | None:
 
 @contextmanager
 def _cached_in(folder: Path) -> Iterator[None]:
-    """Let numba cache what is decorated inside in this folder; other people's functions are not touched."""
+    """Let numba use this folder for functions that are decorated inside the block, and for no others."""
     config: Any = numba.config  # its settings are made at run time
     before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
     try:

@@ -201,7 +201,7 @@ def test_a_warning_of_delta_depends_on_public_facts_alone(monkeypatch):
     tree = PrivaTreeClassifier(1.0, delta=1e-3, max_depth=1, schema=SCHEMA)
     told = []
     for n in (1, 7, 2000):
-        monkeypatch.setattr(base, "_told_of_delta", set())
+        monkeypatch.setattr(base, "_deltas_warned_of", set())
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             tree.fit([[30, "F"]] * n, ["no"] * n)
@@ -211,7 +211,7 @@ def test_a_warning_of_delta_depends_on_public_facts_alone(monkeypatch):
 
 
 def test_a_grid_search_does_not_repeat_the_warning(monkeypatch):
-    monkeypatch.setattr(base, "_told_of_delta", set())
+    monkeypatch.setattr(base, "_deltas_warned_of", set())
     X, y = np.array([[float(i), i % 2] for i in range(60)]), np.array([0, 1] * 30)
     schema = Schema({"age": Numeric(0, 100), "odd": Numeric(0, 1)}, classes=[0, 1])
     tree = PrivaTreeClassifier(1.0, delta=1e-3, max_depth=1, schema=schema)

@@ -16,7 +16,7 @@ from privet.errors import BudgetError, SchemaError
 from privet.mechanisms.measurements import noisy_row_count, private_bounds
 from privet.privacy.terms import Terms
 from privet.report.page import render
-from privet.tables.reading import canonical_id, read_units
+from privet.tables.units import canonical_id, read_units
 
 BIG = 2**53  # doubles hold whole numbers up to here
 IDS = [BIG, BIG + 1, None, BIG + 1]

@@ -1,7 +1,7 @@
 """All runs of a learner on one tiny data set: forced outcomes, each with its exact probability.
 
-The code under audit is the code of production: `grow` asks its questions of a `privet.mechanisms.release.Release` whose
-outcomes are forced, and `privet.privacy.laws` knows the law of every answer.
+The audited code is the production code: `grow` asks its questions of a `privet.mechanisms.release.Release` whose
+outcomes are forced, and `privet.privacy.laws` has the law of every answer.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Record = tuple[int, ...]  # codes of the features, then the class
 DataSet = tuple[Record, ...]
 Outcome = tuple[int, ...]  # one winner for each row of a selection
-Seen = tuple[tuple[str, Outcome], ...]  # what the outside world gets to see of the forced outcomes
+Seen = tuple[tuple[str, Outcome], ...]  # the forced outcomes that are released
 
 MAX_PATHS = 20_000  # outcomes times coins for one data set
 
@@ -57,7 +57,7 @@ class Path:
     Attributes
     ----------
     seen : tuple
-        The forced outcomes that the world gets to see, each with its question's name.
+        The forced outcomes that are released, each with its question's name.
     log_probability : float
         Of the forced outcomes, secret coins included.
     laws : tuple of arrays
@@ -139,7 +139,7 @@ class Subject:
     hints: Hints = field(default_factory=Hints)
 
     def paths(self, data: DataSet) -> list[Path]:
-        """Return all runs of `grow` on a data set that differ in their outcomes, coins apart."""
+        """Return all runs of `grow` on a data set, one for each combination of forced outcomes and coins."""
         found: list[Path] = []
         pending: list[tuple[Outcome, ...]] = [()]
         while pending:

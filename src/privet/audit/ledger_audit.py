@@ -1,4 +1,4 @@
-"""The ledger's own audit: what was charged is what was drawn, and the model is a function of what was drawn.
+"""The audit of the ledger: what was charged is what was drawn, and the model is a function of what was drawn.
 
 These checks are certain: a single failure refutes the claim, whatever epsilon is.
 """
@@ -71,7 +71,7 @@ def _charges(pair: NeighbourPair, fitted: Any, recording: Recording) -> Finding:
 def _adds_up(spent: Cost, planned: Cost, *, pure: bool) -> bool:
     """Whether what was spent is what was planned, in the measure of the claim, and no more in the other one.
 
-    Where a tree may stop early a plan is the most that any course costs; courses that cost the same epsilon may differ
+    Where a tree may stop early, a plan states the most that any run costs; runs that cost the same epsilon may differ
     in rho.
     """
     pairs = ((spent.epsilon, planned.epsilon), (spent.rho, planned.rho))

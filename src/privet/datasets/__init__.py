@@ -56,7 +56,7 @@ def load_adult() -> Adult:
 
     Privacy
     -------
-    These records are public; treat them as if they were not, to see what a learner would do.
+    These records are public. Treat them as private, to see what a learner would do.
 
     Examples
     --------

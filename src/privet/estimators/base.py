@@ -1,7 +1,7 @@
 """The shared part of every estimator: checks, schema, plan, budget, fit, predict, pickling.
 
-An estimator's own file adds parameters and a learner; see `privet.learners.random_decision_forest.forest` for the
-shape.
+An estimator's own file adds parameters and a learner; see `privet.learners.random_decision_forest.forest` for an
+example.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from privet.errors import LargeDeltaWarning, NonPrivateWarning, ParameterError, PrivacyLeakWarning, SchemaError
 from privet.estimators.learning import Hints, Learner, NumberModel
 from privet.mechanisms.release import Noise, noise_source, open_release, secret_key
+from privet.parameters import threads
 from privet.privacy import budgets
 from privet.privacy.ledger import Ledger
 from privet.privacy.plan import Plan
@@ -31,15 +32,15 @@ from privet.randomness.public import public_rng
 from privet.schema.domains import Categorical, Numeric
 from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
 from privet.schema.schema import Schema
-from privet.tables.reading import encode_table, threads
+from privet.tables.reading import encode_table
 
 NO_SCHEMA = "no schema was given: bounds, categories and classes were read off the data"
-_told_of_delta: set[tuple[Fraction, int | None]] = set()  # what fits in this process have warned of
-MOST_ROWS = 10**15  # that a hint may speak of; beyond, squares leave the range of a double
+_deltas_warned_of: set[tuple[Fraction, int | None]] = set()  # by fits in this process, each with its n_rows_hint
+MOST_ROWS = 10**15  # of n_rows_hint: more than any table has, and safe for arithmetic in doubles
 
 
 class _Planned(NamedTuple):
-    """All that is decided before any data is seen, and the ledger that states what it will cost."""
+    """Everything that is decided before any data is seen, and the ledger that states what it will cost."""
 
     learner: Learner[Any]
     encoding: Encoding
@@ -69,7 +70,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
 
     @classmethod
     def _of_file(cls, parameters: dict[str, Any]) -> tuple[type[PrivateEstimator], dict[str, Any]]:
-        """Return the class and the parameters that those in a file mean today; most mean what they say."""
+        """Return today's class and parameters for those in a file; by default they are unchanged."""
         return cls, parameters
 
     @abstractmethod
@@ -78,11 +79,11 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
 
     @abstractmethod
     def _check_target(self, schema: Schema) -> None:
-        """Raise `SchemaError` unless the schema's target is of the kind that the estimator predicts."""
+        """Raise `SchemaError` unless the estimator can predict the schema's target."""
 
     @abstractmethod
     def _infer(self, X: Any, y: Any) -> Schema:
-        """Read a schema off the data, which claims nothing."""
+        """Read a schema off the data. A ledger with such a schema claims nothing."""
 
     def plan(self, *, schema: Schema | None = None, n_rows_hint: int | None = None) -> Ledger:
         """Return the ledger that a fit will end with, without any data.
@@ -102,14 +103,15 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         X : pandas, polars or PyArrow frame, or NumPy array
             The features; columns in any order for a frame, in the schema's order for an array.
         y : array-like
-            The labels or numbers. A record whose label is not in the schema, or is not a number, is left out.
+            The labels, or the numbers of a regression target. A record is left out if its label is not in the schema,
+            or its target is not a number.
         """
         return self._fit(self._learner, X, y, unsupported)
 
     def _ledger_of_plan(
         self, make_learner: Callable[[], Learner[Any]], schema: Schema | None, n_rows_hint: int | None
     ) -> Ledger:
-        """Carry out `plan` with a learner that may know more public facts than the parameters: a batch."""
+        """Carry out `plan` with a learner that may know further public facts, such as a batch to predict."""
         schema = self.schema if schema is None else schema
         if schema is None:
             raise ParameterError("plan() needs to know what is public: pass schema=Schema(...)")
@@ -119,13 +121,13 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         return stated
 
     def _fit(self, make_learner: Callable[[], Learner[Any]], X: Any, y: Any, unsupported: Mapping[str, Any]) -> Self:
-        """Carry out `fit`, likewise."""
+        """Carry out `fit` with such a learner."""
         if unsupported:
             raise ParameterError(
                 f"fit() does not take {', '.join(sorted(unsupported))}: weights taken from data would not be private; "
                 "meet a rare class with a threshold on predict_proba"
             )
-        # Both are asked for once, here: what changes before the fit is done, in another thread, does not touch it.
+        # Both are looked up once, here: what other threads change during the fit does not affect it.
         charged, noise = budgets.in_force(self._carried_budgets), noise_source()
         schema, X, y = self._read(X, y)
         learner, encoding, plan, stated = self._plan(make_learner, schema, self.n_rows_hint, noise)
@@ -146,7 +148,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         return self
 
     def save(self, path: str | Path) -> None:
-        """Write the fitted model to a JSON file: schema, model and ledger, nothing else."""
+        """Write the fitted model to a JSON file: schema, parameters, model and ledger, and nothing else."""
         from privet.estimators.files import save
 
         check_is_fitted(self, "model_")
@@ -168,7 +170,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         return None if self.epsilon is None else Allowance.of(self.epsilon, self.delta)
 
     def _read(self, X: Any, y: Any) -> tuple[Schema, Any, Any]:
-        """Return the declared schema, or one read off the data with a warning; and the data, checked by its form."""
+        """Return the declared schema, or one read off the data with a warning; and the data, its form checked."""
         if self.schema is not None:
             if not isinstance(self.schema, Schema):
                 raise SchemaError(f"schema must be a privet.Schema, got {type(self.schema).__name__}")
@@ -190,7 +192,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
 
     def _codes(self, X: Any) -> NDArray[np.unsignedinteger]:
         check_is_fitted(self, "model_")
-        # A declared schema finds columns by name, in any order; without one, scikit-learn's rules hold.
+        # With a declared schema columns are found by name, in any order; without one, scikit-learn's rules apply.
         if self.schema is None:
             if _is_frame(X):
                 validate_data(self, X, reset=False, skip_check_array=True)
@@ -199,7 +201,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         return self.model_.encoding.encode(X, ignore=self._extra_columns)
 
     def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:
-        """Note what is public of a fitted estimator, from a fit or from a file."""
+        """Set the public attributes of a fitted estimator, after a fit or from a file."""
         self.schema_ = schema
         if self.schema is not None:
             self.n_features_in_ = len(schema.features)
@@ -297,14 +299,14 @@ def _hints(n_rows: object) -> Hints:
 
 
 def _warn_of_large_delta(allowance: Allowance | None, n_rows: int | None, *, again: bool = True) -> None:
-    """Warn of a delta that is not far below one in the number of records; a function of public facts alone.
+    """Warn of a delta that is not far below one in the number of records. Depends on public facts alone.
 
-    Not `again`: once in a process. Python's own filter forgets what it has shown whenever a context manager touches it,
-    as scikit-learn does for every fit of a search.
+    If not `again`, warn only once in a process. Python's own filter does not suffice: it forgets which warnings it has
+    shown whenever `warnings.catch_warnings` is used, as scikit-learn does for every fit of a search.
     """
     if allowance is None or not allowance.delta or not delta_is_large(allowance.delta, n_rows):
         return
-    if not again and (allowance.delta, n_rows) in _told_of_delta:
+    if not again and (allowance.delta, n_rows) in _deltas_warned_of:
         return
     if n_rows is None:
         remedy = "Take one far below one in the number of records, and give that as n_rows_hint if it is public"
@@ -316,10 +318,10 @@ def _warn_of_large_delta(allowance: Allowance | None, n_rows: int | None, *, aga
         LargeDeltaWarning,
         stacklevel=4,  # the caller of plan() or fit()
     )
-    _told_of_delta.add((allowance.delta, n_rows))
+    _deltas_warned_of.add((allowance.delta, n_rows))
 
 
 def _is_frame(X: Any) -> bool:
-    """Whether columns can be told by name; scikit-learn takes columns that are numbered, not named, by position."""
+    """Whether columns have names; scikit-learn takes columns with numbers for names by position."""
     names = getattr(X, "column_names", getattr(X, "columns", None))
     return names is not None and all(isinstance(name, str) for name in names)

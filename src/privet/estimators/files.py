@@ -1,8 +1,8 @@
 """A fitted estimator as a JSON file and back.
 
-A file is untrusted input. Loading runs no code: it reads data, bounds what that data can make it allocate, and checks
-every value. What a file claims about privacy must follow from the ledger that it carries; whether that ledger is true
-is as good as the file's sender, since a digest guards against damage, not against malice.
+A file is untrusted input. Loading runs no code: it reads data, limits how much memory that data can make it allocate,
+and checks every value. What a file claims about privacy must follow from its ledger. The ledger itself is as
+trustworthy as the file's sender, since a digest guards against damage, not against malice.
 
 The format is published as a JSON Schema, ``models/model_file.schema.json``.
 """
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 FORMAT = "privet-estimator"
 VERSION = 2
-SAME_WORDS = 2  # before this version guarantees were put in other words: such a sentence is read over, not kept
+SAME_WORDS = 2  # the first version whose guarantees are in today's words; sentences of older files are not compared
 MAX_BYTES = 64 << 20
 
-# Bounds on what a file may make the reader allocate, whatever its size says.
+# Limits on what a file may make the reader allocate.
 _MOST_VALUES = 1_000_000  # JSON values that are not within an array's bytes
 _MOST_ARRAY_BYTES, _MOST_RATIO = 32 << 20, 64  # of all arrays together: this, and so many times the file's size
 _MOST_CELLS = 1_000_000  # of all grids together
@@ -66,12 +66,12 @@ def save(estimator: PrivateEstimator, path: Path) -> None:
 
 def file_text(estimator: PrivateEstimator) -> str:
     """Return the text of a fitted estimator's file."""
-    # Not sorted, unlike what the digest is made of: the order of a schema's features means something.
+    # Keys are not sorted, unlike those that the digest is made of: the order of a schema's features has a meaning.
     return json.dumps(file_content(estimator), separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def file_content(estimator: PrivateEstimator) -> dict[str, Any]:
-    """Return what stands in the file of a fitted estimator, the digest included."""
+    """Return the content of a fitted estimator's file, including the digest."""
     content: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -95,7 +95,7 @@ def load(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Any:
     path : str or Path
         The file.
     max_bytes : int
-        The largest file that is read. Memory is bounded by a fixed amount and a multiple of the file's size.
+        The largest file that is read. Memory is limited to a fixed amount plus a multiple of the file's size.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def load(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Any:
 
 
 def _read(path: Path, max_bytes: int) -> dict[str, Any]:
-    """Return the content of a file whose size, version and digest are as they must be."""
+    """Return the content of a file after checking its size, version and digest."""
     if not path.is_file():
         raise ModelFileError("no such file; check the path")
     if path.stat().st_size > max_bytes:
@@ -120,7 +120,7 @@ def _read(path: Path, max_bytes: int) -> dict[str, Any]:
             f"larger than {max_bytes >> 20} MB; if you trust its sender, load it with privet.load(path, max_bytes=...)"
         )
     raw = path.read_bytes()
-    # Each value costs the reader some hundred bytes and the file only two, so values are counted before parsing.
+    # A value takes two bytes of the file but about a hundred in memory, so values are counted before parsing.
     if raw.count(b",") + raw.count(b"[") + raw.count(b"{") > _MOST_VALUES:
         raise ModelFileError(f"more than {_MOST_VALUES:,} values, which no model file needs")
     content = parse_json(raw)
@@ -141,7 +141,7 @@ def _read(path: Path, max_bytes: int) -> dict[str, Any]:
 
 
 def _estimator(content: Mapping[str, Any]) -> Any:
-    """Make the fitted estimator of a file's content, every part checked against the others."""
+    """Make the fitted estimator from a file's content, and check every part against the others."""
     name = content["estimator"]
     if not isinstance(name, str) or not is_estimator(name):
         raise ModelFileError(f"unknown estimator {str(name)[:60]!r}; a newer privet may know it")
@@ -189,7 +189,7 @@ def _known_parameters(parameters: dict[str, Any], estimator: Any) -> dict[str, A
 
 def _checked_ledger(document: Any, schema: Schema, version: int) -> Any:
     for key, value in _entries(document):
-        # Python would read "1e999999999" as a fraction, too, and take all memory for it.
+        # Fraction("1e999999999") would be accepted, too, and use up all memory.
         if key in _FRACTIONS and value is not None and not (isinstance(value, str) and _FRACTION.fullmatch(value)):
             raise ModelFileError(f"privacy.{key}: expected a fraction as text, such as '1/10'")
     if version < SAME_WORDS and schema.unit is not None:
@@ -219,7 +219,7 @@ def _entries(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _array_bytes(value: Any) -> Iterator[int]:
-    """Yield the size that each array in a document declares; eight bytes an item are the most that there are."""
+    """Yield the size in bytes that each array in a document declares, at the largest item size, eight bytes."""
     for name, entry in _entries(value):
         if name == "shape" and isinstance(entry, list):
             lengths = [length for length in entry if type(length) is int and length >= 0]
@@ -231,6 +231,6 @@ def _is_plain(value: Any) -> bool:
 
 
 def _plain_parameters(estimator: PrivateEstimator) -> dict[str, Any]:
-    """Return the constructor's parameters as plain data; a random generator is not data and is left out."""
+    """Return the constructor's parameters that are plain data; a random generator, which is not, is left out."""
     parameters = estimator.get_params(deep=False)
     return {name: value for name, value in parameters.items() if name not in _NOT_STORED and _is_plain(value)}

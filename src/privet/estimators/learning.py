@@ -21,13 +21,13 @@ Sharing = Literal["sequential", "disjoint"]  # all trees see all records, or eac
 
 @dataclass(frozen=True)
 class Hints:
-    """Public facts that a user vouches for. They are assumptions: never checked against the data, never read off it."""
+    """Public facts that a user vouches for. They are assumptions: never compared with the data, never read off it."""
 
     n_rows: int | None = None
 
 
 class Model(Protocol):
-    """What was learned; public by the time that it exists."""
+    """What was learned. It is made of released values only, so it is public."""
 
     @property
     def encoding(self) -> Encoding:
@@ -40,23 +40,23 @@ class Model(Protocol):
 
 
 class NumberModel(Model, Protocol):
-    """A model of a number within a range."""
+    """A model for regression."""
 
     def numbers(self, codes: NDArray[np.unsignedinteger], n_jobs: int = 1) -> NDArray[np.float64]:
-        """Return the predicted number of each record, in the target's units."""
+        """Return the prediction for each record, in the target's units."""
         ...
 
 
 class Learner(Protocol[PlanT]):
-    """One system, with the kind of plan that is its own. Learners are frozen dataclasses: parameters in, no state."""
+    """One system, with its own kind of plan. Learners are frozen dataclasses: they have parameters and no state."""
 
     @property
     def bins(self) -> int:
-        """How fine a grid it wants for numeric features whose schema leaves that open."""
+        """Number of cells of numeric features whose schema does not set it."""
         ...
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> PlanT:
-        """Decide the whole split of the budget from public facts; `share` is None for a model without privacy."""
+        """Split the whole budget by public facts alone; `share` is None for a model without privacy."""
         ...
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: PlanT) -> Model:

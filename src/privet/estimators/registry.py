@@ -1,8 +1,8 @@
-"""Which estimators there are: the library's own, and those that other distributions bring along.
+"""Which estimators there are: the library's own, and those of other installed distributions.
 
-A distribution announces an estimator as an entry point of the group ``privet.estimators``, whose name is the name of
-the class and ends in ``Classifier`` or ``Regressor``. From then on `privet.load`, the command line and the laws of the
-test suite know it.
+A distribution announces an estimator as an entry point of the group ``privet.estimators``. Its name is the name of the
+class, and ends in ``Classifier`` or ``Regressor``. Then `privet.load`, the command line and the laws of the test suite
+know it.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any, Literal
 import privet
 from privet.errors import ParameterError
 
-GROUP = "privet.estimators"
+ENTRY_POINT_GROUP = "privet.estimators"
 
 Kind = Literal["Classifier", "Regressor"]
 
 OWN = {name: home for name, home in privet.HOMES.items() if name.endswith(("Classifier", "Regressor"))}
 
-# Files may hold them, but nobody is offered them where a private learner is looked for.
+# Model files may contain them, but they are not listed where a private learner is looked for.
 WITHOUT_PRIVACY = frozenset({"ConsistentForestClassifier"})
 
 
@@ -36,7 +36,7 @@ def is_estimator(name: str) -> bool:
 
 
 def estimator_class(name: str) -> Any:
-    """Return the estimator of that name. Only code that is installed is imported, whatever the name is."""
+    """Return the estimator of that name. Only registered code is imported, whatever the name is."""
     homes = _homes()
     if name not in homes:
         raise ParameterError(f"unknown estimator {name[:60]!r}; it may be of a distribution that is not installed here")
@@ -46,6 +46,7 @@ def estimator_class(name: str) -> Any:
 
 @cache
 def _homes() -> dict[str, str]:
-    """Return the module of each estimator; a name of the library's own cannot be taken by another distribution."""
-    others = {entry.name: entry.module for entry in entry_points(group=GROUP) if entry.attr == entry.name}
+    """Return the module of each estimator. Other distributions cannot take the names of the library's own."""
+    entries = entry_points(group=ENTRY_POINT_GROUP)
+    others = {entry.name: entry.module for entry in entries if entry.attr == entry.name}
     return others | OWN

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from privet.errors import SchemaError
-from privet.frames.reading import Values, open_frame, read_feature
+from privet.frames.opening import open_frame, read_feature
+from privet.frames.values import Values
 from privet.parameters import check_choice
 from privet.schema.domains import Categorical, Domain, Numeric
 from privet.schema.encoding import Column
@@ -22,23 +23,23 @@ CATEGORIES: tuple[Categories, ...] = ("codes", "one_hot")
 class SchemaScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Map numbers to [0, 1] by their public bounds, and categories to codes or to columns of zeros and ones.
 
-    Trees need no scaling; this is for pipelines in which something else does. scikit-learn's scalers and encoders read
+    Trees need no scaling; this is for pipelines in which another step does. scikit-learn's scalers and encoders read
     bounds, means and categories off the data, which no ledger covers.
 
     Parameters
     ----------
     schema : Schema
-        What is public of the features.
+        What is public about the features.
     categories : {"codes", "one_hot"}
         A category becomes its place in the schema's list (then "other", then "missing", where declared), or one column
         for each of these.
 
     Notes
     -----
-    *Privacy.* `fit` looks at nothing, and each row of the result depends on the schema and on that row alone: a record
-    more or less is a row more or less, and no other row changes. So a guarantee for what follows is one for the
-    records. Values are mapped as the schema says and never refused: numbers beyond the bounds are clipped; a missing
-    number stays missing where the schema declares that, else it becomes the middle, 0.5.
+    *Privacy.* `fit` looks at no values, and each row of the result depends on the schema and on that row alone: adding
+    or removing a record adds or removes one row and changes no other. So a guarantee of the steps that follow is one
+    for the records. Values are mapped as the schema says and never refused: numbers beyond the bounds are clipped; a
+    missing number stays missing where the schema declares that, else it becomes the middle, 0.5.
 
     Examples
     --------
@@ -66,7 +67,7 @@ class SchemaScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return one row for each record, as the schema alone says; see `output_schema` for its columns."""
         schema = self._checked_schema()
-        self._outputs(schema)  # names that coincide are told here, too
+        self._outputs(schema)  # raises an error if two columns of the result would have one name
         opened, places = self._places(X, schema)
         layout = schema.encoding().columns
         parts = []

@@ -18,7 +18,7 @@ import privet
 from privet.errors import ParameterError
 from privet.estimators.files import file_content
 from privet.exports.thresholds import forest_of
-from privet.frames.reading import open_frame, read_feature
+from privet.frames.opening import open_frame, read_feature
 from privet.models.forest import Forest
 from privet.schema.encoding import ClassTarget, Column, Encoding
 from privet.trees.explicit_trees import ExplicitTrees

@@ -1,8 +1,8 @@
-"""The exact samplers once more, on integers of any size, for parameters that do not fit 64-bit arithmetic.
+"""The exact samplers on integers of any size, for parameters that do not fit 64-bit arithmetic.
 
-Part of `samplers.py`, which alone imports this file. About a hundred times slower than `exact_integer.py`; the ledger
-puts its parameters on a friendly grid, so this code runs only for the odd parameter. The tests hold it against the
-same laws. The algorithms are those of Canonne, Kamath and Steinke (2020), step by step.
+Part of `samplers.py`, which alone imports this file. It is about a hundred times slower than `exact_integer.py`, and
+rarely runs: plans round their parameters to friendly values. The algorithms are those of Canonne, Kamath and Steinke
+(2020), step by step.
 """
 
 import math

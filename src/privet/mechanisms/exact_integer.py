@@ -10,8 +10,8 @@ is and at which digit it began. The caller puts fresh digits *behind* the unfini
 item then replays its own prefix, decision by decision, and goes on. That is exactly the run on the endless stream, so
 nothing is biased. (To restart the item on fresh digits only would favour short runs.)
 
-Whole powers of 1/e are known by their first digits. Where a coin agrees with all of them, which for the 64 bits that
-are looked up at first happens once in 2^64 tosses, more of them are computed and the item is replayed in the same way.
+Only the first digits of whole powers of 1/e are tabulated, 64 bits at first. Where a coin agrees with all of them,
+which happens once in 2^64 tosses, more digits are computed and the item is replayed in the same way.
 
 **Overflow** is impossible within the stated bounds: numerators and denominators of coins below `LIMIT` = 2^47, so
 that 2^16 times a numerator fits. The geometric part of a Laplace draw would have to reach 2^15, an event of
@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from privet.compiling import compiled
 
 LIMIT = 2**47
-# What a sampler returns when the digits ran out; no draw is ever this value.
+# Returned by a sampler when the digits ran out; no draw ever has this value.
 DRY = -(2**63)
-# What a selection returns when more digits of a power of 1/e are needed.
+# Returned by a selection when more digits of a power of 1/e are needed.
 UNDECIDED = DRY + 1
 # Whole powers of 1/e up to this one are tossed as one coin; its first digit in base 2^16 is the last that is not zero.
 LARGEST_POWER = 11

@@ -1,9 +1,9 @@
 """The law of all quantiles of one feature in a single draw: jointexp of Gillenwater, Joseph and Kulesza (2021).
 
 The exponential mechanism over all sorted tuples of cuts of a public grid. A tuple's score is minus the sum, over the
-intervals between its cuts, of how far the interval's records are from an equal share of all records. Here are the
-scores, how far one record moves them, and the best tuple, for the twin without privacy and the auditor; who draws from
-the law is `joint_sampling.py`, behind the release.
+intervals between its cuts, of how far the interval's records are from an equal share of all records. This file has the
+scores, how far one record moves them, and the best tuple, for models without privacy and for the auditor. Drawing from
+the law is the task of `joint_sampling.py`, behind the release.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from privet.tables.protocol import IntArray
 
 
 def cut_range(n_cuts: int) -> int:
-    """Return the range of `scores_of_cuts`: by how much the changes differ that one record makes to them.
+    """Return the range of `scores_of_cuts`: the largest difference between the changes that one record makes to them.
 
-    With k intervals a score is minus the sum of ``|k n_j - n|``. One more record turns one ``k n_j - n`` up by k - 1
-    and all others down by 1, so the sum changes by at most 2 (k - 1) in either direction; both happen, for two tuples
-    at once, so the range is 4 (k - 1).
+    With k intervals a score is minus the sum of ``|k n_j - n|``. One more record raises one ``k n_j - n`` by k - 1 and
+    lowers all others by 1, so the sum changes by at most 2 (k - 1) in either direction. Two tuples can change in
+    opposite directions at once, so the range is 4 (k - 1).
     """
     return 4 * n_cuts
 
@@ -47,7 +47,7 @@ def scores_of_cuts(below: IntArray, cuts: Iterable[Sequence[int]]) -> IntArray:
 
 
 def best_cuts(below: IntArray, n_cuts: int) -> list[int]:
-    """Return a tuple of cuts with the highest score, for the twin without privacy."""
+    """Return a tuple of cuts with the highest score, for models without privacy."""
     steps = -_costs(below, n_cuts)
     value = -_costs_to_end(below, n_cuts)
     choices: list[IntArray] = []

@@ -1,12 +1,12 @@
-"""Drawing all quantiles of one feature at once, by the exponential mechanism over sorted tuples, exactly.
+"""Exact draws of all quantiles of one feature at once, by the exponential mechanism over sorted tuples.
 
-A tuple's score (`joint_exponential.py`) is a sum over neighbouring cuts, so that a dynamic programme gives the law of
-each cut given the one before.
+A tuple's score (`joint_exponential.py`) is a sum over neighbouring cuts, so a dynamic programme gives the law of each
+cut given the one before.
 
-The weights are exponentials of rationals, which no computer holds exactly. Here they are known within bounds: first in
-double precision, and where a draw falls closer to the border of two outcomes than the bounds allow, again with 50
-digits, 100, and so on, and with further random bits of the same draw. A draw that is decided is decided rightly, so the
-law is the exact one. Part of `samplers.py`, and protected like it.
+The weights are exponentials of rationals, which no computer holds exactly. Here they are known within bounds, first in
+double precision. Where a draw falls closer to the border of two outcomes than the bounds allow, it is decided again
+with 50 digits, then 100, and so on, and with further random bits of the same draw. Every decision is the right one, so
+the law is the exact one. Part of `samplers.py`, and protected like it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from privet.tables.protocol import Floats, IntArray
 Words = Callable[[int], NDArray[np.uint64]]
 
 _FIRST_DIGITS = 50
-# Doubles: what logarithms and exponentials can lose, what each unit of an exponent, and each term of the sums.
+# Bounds on the rounding errors of doubles: of logarithms and exponentials, per unit of an exponent, per term of a sum.
 _SLACK = 2.0**-36
 _SLACK_OF_EXPONENTS = 2.0**-44
 _SLACK_OF_SUMS = 2.0**-51
 _MOST_SLACK = 2.0**-10
-_NOTHING = -45.0  # a hundred thousand terms with such exponents are within the slack beside 1
+_NEGLIGIBLE_EXPONENT = -45.0  # a hundred thousand terms with such exponents are within the slack beside 1
 
 
 def draw_cuts(below: IntArray, n_cuts: int, rate: Fraction, words: Words, most_slack: float = _MOST_SLACK) -> list[int]:
@@ -48,7 +48,7 @@ def draw_cuts(below: IntArray, n_cuts: int, rate: Fraction, words: Words, most_s
     words : callable
         Gives random words.
     most_slack : float
-        Doubles are not used at all where their bound is wider than this.
+        Doubles are not used at all if the bound on their error exceeds this.
     """
     in_doubles = _Doubles(below, n_cuts, rate)
     cuts: list[int] = []
@@ -64,7 +64,7 @@ def draw_cuts(below: IntArray, n_cuts: int, rate: Fraction, words: Words, most_s
 
 @compiled
 def _weigh_backwards(counts: Floats, after: Floats, rate: float, k: int, n_records: float, out: Floats) -> None:
-    """Write the logarithm of what all continuations weigh, for every cut, given that for the cut after it."""
+    """Write the logarithm of the weight of all continuations of every cut, given that of the cut after it."""
     for low in range(counts.size):
         top = -np.inf
         for high in range(low, counts.size):
@@ -72,7 +72,7 @@ def _weigh_backwards(counts: Floats, after: Floats, rate: float, k: int, n_recor
         total = 0.0
         for high in range(low, counts.size):
             gap = after[high] - rate * abs(k * (counts[high] - counts[low]) - n_records) - top
-            if gap > _NOTHING:
+            if gap > _NEGLIGIBLE_EXPONENT:
                 total += np.exp(gap)
         out[low] = top + np.log(total)
 
@@ -109,7 +109,7 @@ class _Doubles:
         found = int(np.searchsorted(ends, uniform, side="right"))
         if found == len(ends):
             return None
-        # Beyond the first and the last outcome there is nothing to be mistaken for.
+        # The first outcome has no border below it, and the last none above it.
         clear_below = found == 0 or uniform - ends[found - 1] > self.slack
         clear_above = found == len(ends) - 1 or ends[found] - uniform > self.slack
         return first + found if clear_below and clear_above else None
@@ -126,8 +126,8 @@ def _decide_exactly(
             uniform, bits = (uniform << 64) | further, bits + 64
         weights, error = _weights(below, n_cuts, rate, place, before, digits)
         ends, lost = list(accumulate(weights)), len(weights)
-        # An end is known within a factor, and rounded down by less than one a weight; so is their sum. Compare with the
-        # uniform number as a fraction of the sum.
+        # Each end, and so the sum, is known up to a factor and rounded down by less than one per weight. Compare the
+        # ends with the uniform number times the sum.
         low, high = (1 - error) / (1 + error), (1 + error) / (1 - error)
         at_least, at_most = Fraction(uniform, 2**bits) * ends[-1], Fraction(uniform + 1, 2**bits) * (ends[-1] + lost)
         cut = bisect_right(ends, at_least)
@@ -144,8 +144,8 @@ def _weights(
 ) -> tuple[list[int], Fraction]:
     """Return the weight of every cut at `place` after `before`, and a bound on their relative errors.
 
-    Weights are whole numbers, rounded down, in units that give the largest of them twice as many digits. Fractions
-    would have as many as the smallest of them needs, which for many records is millions.
+    Weights are whole numbers, rounded down, in units that give the largest of them twice `digits` digits. Fractions
+    would need enough digits for the smallest weight, which for many records is millions.
     """
     context = Context(prec=digits, Emax=10**15, Emin=-(10**15))
     known: dict[int, Decimal] = {}

@@ -1,7 +1,7 @@
-"""Facts that can be bought: a noisy number of records, private bounds for a column.
+"""Private measurements of facts that learners take as public hints: the number of records, bounds of a column.
 
-A learner takes such facts as public hints. Where none are known, these functions measure them and state what that cost:
-the charge is in the returned ledger, and in every budget in force.
+Where no such fact is known, these functions measure it and state what that cost: the charge is in the returned ledger,
+and in every budget in force.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError
-from privet.frames.reading import open_frame, read_values
+from privet.frames.columns import read_values
+from privet.frames.opening import open_frame
 from privet.mechanisms.release import Noise, Release, noise_source, open_release, secret_key
 from privet.parameters import check_choice, check_whole, exact
 from privet.privacy import budgets
@@ -23,15 +24,16 @@ from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
 from privet.schema.domains import Numeric
 from privet.schema.schema import Neighbours
-from privet.tables.reading import bound_rows, of_width, read_units
+from privet.tables.reading import of_width
+from privet.tables.units import bound_rows, read_units
 
 __all__ = ["Measured", "noisy_row_count", "private_bounds"]
 
 T = TypeVar("T")
 
-CELLS = 1024  # of the public grid on which bounds are searched
+GRID_CELLS = 1024  # of the public grid on which bounds are searched
 MOST_ROWS = 1_000_000  # of one unit
-UNNAMED = "units"  # what a column without a name is called
+UNNAMED_COLUMN = "units"  # the name that stands in ledgers for a column without one
 
 
 @dataclass(frozen=True)
@@ -62,19 +64,19 @@ def noisy_row_count(
     neighbours : {"add_remove"}
         As in the schema. Under ``replace`` and ``label`` the number of records is public, and this is an error.
     units : a column, optional
-        Whom each record belongs to, where the guarantee is for people with several rows; ``frame["person_id"]``.
+        The unit of each record, where the guarantee is for people with several rows, such as ``frame["person_id"]``.
         Without it the guarantee is for one record.
     max_rows : int, default=1
-        The most rows of one unit that are counted, as a fit leaves out the others, too.
+        The most rows of one unit that are counted; a fit leaves out the others, too.
     unit_column : str, optional
-        What the column of `units` is called, as in the schema; by default its own name, where it has one (pandas,
-        polars). It stands in the ledger, and a budget adds up what is spent on the same units only.
+        The name of the column of `units`, as in the schema; by default the column's own name, where it has one (pandas,
+        polars). It is written to the ledger, and a budget only adds up what is spent on the same units.
 
     Notes
     -----
-    *Privacy.* Adding or removing a record changes the count by one, a unit by at most `max_rows`, since no more of its
-    rows are counted: discrete Laplace noise of scale ``max_rows / epsilon``. The result is clamped to at least one,
-    which is post-processing.
+    *Privacy.* Adding or removing a record changes the count by one. A unit changes it by at most `max_rows`, since no
+    more of its rows are counted. So the count gets discrete Laplace noise of scale ``max_rows / epsilon``. The result
+    is clamped to at least one, which is post-processing.
 
     Examples
     --------
@@ -115,11 +117,11 @@ def private_bounds(
     values : a column
         The private values; what is missing is left out.
     low, high : float
-        Public limits, as wide as they need to be: the cost grows with the logarithm of the number of cells only.
+        Public limits, as wide as they need to be: the cost only grows with the logarithm of the number of cells.
     epsilon : float
         What to spend: half on each bound.
     outside : float
-        The share of records that is meant to lie beyond each bound.
+        The share of records that should lie beyond each bound.
     grid : {"linear", "log"}
         The public grid of candidates, 1024 cells.
     neighbours : {"add_remove", "replace", "label"}
@@ -156,7 +158,7 @@ def private_bounds(
     spread = 2 * (share.denominator - share.numerator)
     of_lower = terms.choice("lower bound", half, score_range=spread)
     of_upper = terms.choice("upper bound", half, score_range=spread)
-    cuts = np.array(limits.cuts(CELLS))
+    cuts = np.array(limits.cuts(GRID_CELLS))
     left, right = _sides(values, cuts, units, max_rows)
     release = begun.open(terms, allowance, Sequential((of_lower, of_upper)), "private_bounds")
     p, q = share.numerator, share.denominator
@@ -174,7 +176,7 @@ def _sides(
     read = read_values(values)
     if read.kind == "unsupported":
         raise ParameterError(f"values of dtype {read.dtype} have no bounds that are numbers; convert them to numbers")
-    with np.errstate(all="ignore"):  # a warning would tell of a value
+    with np.errstate(all="ignore"):  # a warning would reveal something about a value
         numbers = read.numbers().astype(np.float64, copy=False)
     present = ~np.isnan(numbers) if read.absent is None else ~(np.isnan(numbers) | read.absent)
     places = np.searchsorted(cuts, numbers, side="left").astype(np.uint16)
@@ -192,11 +194,11 @@ def _terms(neighbours: Neighbours, units: Any, max_rows: int, unit_column: str |
     if units is None:
         return Terms(neighbours)
     name = getattr(units, "name", None) if unit_column is None else unit_column
-    return Terms(neighbours, max_rows, UNNAMED if name is None else str(name))
+    return Terms(neighbours, max_rows, UNNAMED_COLUMN if name is None else str(name))
 
 
 def _rows_kept(units: Any, content: NDArray[np.uint16], max_rows: int) -> NDArray[np.bool_]:
-    """Mark at most so many records of each unit; all of them where every record is a unit of its own."""
+    """Mark at most `max_rows` records of each unit; all records if there are no units."""
     if units is None:
         return np.ones(len(content), np.bool_)
     read = read_units(units)

@@ -1,7 +1,7 @@
 """Taking records out of a table as they are. Only `Release.records` may: the import contract protects this module.
 
-Everything else that leaves a table is a sum of integers, to which noise can be added. What leaves it here is the
-private data itself, for forests that have no private form.
+Everything else that leaves a table is a sum of integers, to which noise can be added. What leaves here is the private
+data itself, for forests that have no private form.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class _KeepBlocks:
 def take_out(table: Table) -> tuple[NDArray[np.uint16], NDArray[np.int32]]:
     """Return codes of shape (n_features, n_rows) and classes, in the order of the table's rows.
 
-    A code beyond the last of its feature is no code, and held within bounds: compiled loops look it up. A record of no
-    known class is left out.
+    Compiled loops use codes as indices, so a code beyond the last of its feature is clipped to the last. A record
+    without a known class is left out.
 
     *Privacy.* None: these are the records.
     """

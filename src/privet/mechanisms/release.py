@@ -6,12 +6,12 @@ before the data was seen, and gives back what may be published. Where the outcom
 - `Drawn`: the mechanisms' samplers on a source of randomness; production.
 - `Noiseless`: the exact values, for ``epsilon=None``.
 - `Recording`: another strategy, with a transcript of all outcomes kept.
-- `Forced`: a transcript played back, whatever the data says. Growing on a neighbouring data set with forced outcomes
+- `Forced`: a transcript played back, whatever the data are. Growing on a neighbouring data set with forced outcomes
   must give the very same model: then the model is a function of the released values alone.
 
-The exact auditor has a fifth, which computes the law of each outcome instead of drawing it.
+The exact auditor has a fifth strategy, which computes the law of each outcome instead of drawing it.
 
-`Release.records` hands records over as they are, and only where nothing is claimed.
+`Release.records` returns records as they are, and only where nothing is claimed.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class Coins:
     """One part for each record, by a hash of its row under a fresh secret key.
 
     *Privacy.* With a fresh, secret key the parts are independent of each other and of the data (SipHash-2-4 is taken to
-    be a pseudo-random function), and they are the same in every pass and every retry of one fit. The key is never
-    stored with a model. The probabilities are the weights rounded to multiples of 2^-64, the same for every record.
+    be a pseudo-random function). They are the same in every pass and every retry of one fit. The key is never stored
+    with a model. The probabilities are the weights rounded to multiples of 2^-64, the same for every record.
     """
 
     key: bytes
@@ -87,7 +87,7 @@ class Release:
     Parameters
     ----------
     ledger : Ledger
-        What is charged; it refuses to be overspent before anything is drawn.
+        What is charged. It raises an error, before anything is drawn, if it would be overspent.
     outcomes : Outcomes
         Where the outcomes come from.
     """
@@ -125,9 +125,10 @@ class Release:
     def records(self, table: Table, event: Event) -> tuple[NDArray[np.uint16], NDArray[np.int32]]:
         """Take the records out as they are: codes of shape (n_features, n_rows), and classes.
 
-        *Privacy.* None. That is why it is refused unless the ledger can claim nothing in any case: for a model without
-        privacy and an event without noise, or for an event that itself states why it proves nothing. Records are no
-        outcome of a mechanism: they are never recorded and never forced, so whatever looks at them fails the replay.
+        *Privacy.* None. Therefore it is refused unless the ledger claims nothing in any case: for a model without
+        privacy and an event without noise, or for an event that itself states why it proves nothing. Records are not
+        an outcome of a mechanism. They are never recorded or forced, so any learner that looks at them fails the
+        replay.
 
         Raises
         ------
@@ -153,10 +154,10 @@ class Release:
 
     @contextmanager
     def mixture(self, table: Table, planned: Mixture, name: str = "part of a mixture") -> Iterator[tuple[Table, ...]]:
-        """Deal the records by fresh secret coins, with the weights that were planned; charges inside are a mixture.
+        """Deal the records by fresh secret coins, with the planned weights; charges inside compose as a mixture.
 
-        Gives one view of the table for each part. The first event or branch that is charged inside is to look at the
-        first part, the second at the second, and so on; see `privet.privacy.events.Mixture`.
+        Yields one view of the table for each part. The first event or branch charged inside must look at the first
+        part, the second at the second, and so on; see `privet.privacy.events.Mixture`.
 
         *Privacy.* The coins are tossed here and nowhere else, so no two mixtures share them, and they are forgotten
         with the views. The caller uses each view for its own charges only.
@@ -167,7 +168,7 @@ class Release:
 
     @contextmanager
     def filter(self, planned: Filter) -> Iterator[None]:
-        """Charges inside may depend on released values; together they stay below the cap that was planned."""
+        """Charges inside may depend on released values; together they never exceed the planned cap."""
         with self.ledger.filter(planned.name, planned.cap):
             yield
 
@@ -217,7 +218,7 @@ class Drawn:
 
 
 class Noiseless:
-    """The exact values and the first of the best candidates, for the twin without privacy; coins stay random."""
+    """The exact values and the first of the best candidates, for models without privacy; coins stay random."""
 
     def __init__(self, source: samplers.Source) -> None:
         self._source = source
@@ -244,7 +245,7 @@ class Noiseless:
 
 
 class Recording:
-    """Another strategy whose outcomes are kept, to be forced upon another data set later."""
+    """Another strategy whose outcomes are kept, to be forced on another data set later."""
 
     def __init__(self, outcomes: Outcomes) -> None:
         self._outcomes = outcomes
@@ -274,11 +275,11 @@ class Recording:
 
 
 class ReplayError(PrivetError):
-    """A replay asked for something else than was recorded: its questions depended on more than the answers."""
+    """A replay asked for something other than was recorded: its questions depended on more than the answers."""
 
 
 class Forced:
-    """A transcript played back, whatever the data says."""
+    """A transcript played back, whatever the data are."""
 
     def __init__(self, transcript: Sequence[tuple[object, IntArray | Coins]]) -> None:
         self._rest = list(transcript)
@@ -324,7 +325,7 @@ def _expect(event: Event, mechanism: Mechanism) -> None:
         raise ReplayError(f"{event.name!r} was planned as {event.mechanism}, which cannot be drawn here")
 
 
-# Of the context, not of the process: what one thread does for a test voids no claim, and backs none, of another's.
+# These belong to the context, not to the process: a test in one thread must not affect the claims of another.
 _seed: ContextVar[int | None] = ContextVar("seed of the noise", default=None)
 _stand_in: ContextVar[Outcomes | None] = ContextVar("stand-in for outcomes", default=None)
 
@@ -341,7 +342,7 @@ def seeded(seed: int) -> Iterator[None]:
 
 @contextmanager
 def outcomes_from(stand_in: Outcomes) -> Iterator[None]:
-    """Let all fits inside the block take their outcomes from `stand_in`; they claim nothing."""
+    """Let all fits inside the block take their outcomes from `stand_in`; their ledgers claim nothing."""
     before = _stand_in.set(stand_in)
     try:
         yield
@@ -350,9 +351,9 @@ def outcomes_from(stand_in: Outcomes) -> Iterator[None]:
 
 
 class Noise(NamedTuple):
-    """Where the randomness of one fit comes from, and why the fit could claim nothing on account of that.
+    """Where the randomness of one fit comes from, and any reasons why that randomness proves nothing.
 
-    A fit asks for it once and takes both from the same answer, so that its ledger speaks of the noise that it has.
+    A fit asks for both at once, so that its ledger describes the noise that it really has.
     """
 
     source: samplers.Source
@@ -361,7 +362,7 @@ class Noise(NamedTuple):
 
 
 def noise_source() -> Noise:
-    """Return the noise for a fit that begins now: the operating system's entropy, unless a test asked otherwise."""
+    """Return the noise for a fit that begins now: the operating system's entropy, unless a test replaced it."""
     seed, stand_in = _seed.get(), _stand_in.get()
     doubts = {SEEDED: seed is not None, STAND_IN: stand_in is not None}
     source = _source() if seed is None else SeededSource(seed)
@@ -369,7 +370,7 @@ def noise_source() -> Noise:
 
 
 def open_release(ledger: Ledger, noise: Noise | None = None) -> Release:
-    """Return the release of one fit, on the noise that it asked for; the ledger takes over what is to be doubted."""
+    """Return the release of one fit on its noise, and note the noise's doubts in the ledger."""
     noise = noise_source() if noise is None else noise
     for doubt in noise.doubts:
         ledger.doubt(doubt)
@@ -389,5 +390,5 @@ def secret_key() -> bytes:
 
 
 def _source() -> samplers.Source:
-    """Return the secret source of randomness; the library's own tests put a repeatable stream in its place."""
+    """Return the secret source of randomness. The library's own tests replace it by a repeatable stream."""
     return samplers.SystemSource()

@@ -5,17 +5,17 @@ Three engines draw from one and the same law, to the last bit of every parameter
 - *OpenDP* serves small requests from the operating system's source: up to `OPENDP_DRAWS` noise draws, or one
   selection among as many candidates. It takes its scale as a double, so it is used only where the fraction is exactly
   a double, which every parameter on the friendly grid is.
-- *Bulk samplers* (`exact_integer.py`, compiled) serve the rest, since OpenDP's cost (a quarter of a millisecond a
-  call, about 8 microseconds a draw, a microsecond or more a candidate) would dominate there; theirs is about 0.2
-  microseconds a draw. Any friendly parameter fits them.
-- *Big integers* (`big_integer.py`, plain Python) serve what does not fit 64-bit arithmetic.
+- *Bulk samplers* (`exact_integer.py`, compiled) serve the rest, where OpenDP's cost per call, draw and candidate would
+  dominate. They handle every friendly parameter.
+- *Big integers* (`big_integer.py`, plain Python) serve parameters that do not fit 64-bit arithmetic.
 
-Which engine serves depends on public things only: the parameter, the shape of the request, the kind of source, and,
-for scores more than 2^63 apart, on the scores; but the law is the same, so the choice reveals nothing through the
-output. Running time does depend on what is drawn and, for selections, on the scores; hiding it is out of scope.
+Which engine serves a request depends on the parameter, the shape of the request and the kind of source, which are
+public; and, where scores are more than 2^63 apart, on the scores. All engines have the same law, so the choice reveals
+nothing through the output. Running time does depend on what is drawn and, for selections, on the scores; hiding it is
+out of scope.
 
-Draws are int64. Scales and sigmas up to 2^50 are accepted: to leave 62 bits a draw would have to lie 2^12 scales out,
-which has probability below exp(-4096).
+Draws are int64. Scales and sigmas up to 2^50 are accepted: a draw that does not fit 62 bits would have to lie 2^12
+scales out, which has probability below exp(-4096).
 """
 
 import math
@@ -47,10 +47,10 @@ __all__ = [
 
 OPENDP_DRAWS = 16
 _LARGEST_SCALE = 2**50
-# So many digits of 16 bits of the powers of 1/e are looked up; hardly ever are there too few.
-_POWER_DIGITS = 4
-# Words are fetched in pieces that stay in the processor's cache.
-_PIECE_WORDS = 2**15
+# How many digits (of 16 bits) of the powers of 1/e are tabulated at first; they hardly ever are too few.
+_FIRST_POWER_DIGITS = 4
+# The most words that are fetched at once; so many stay in the processor's cache.
+_MOST_WORDS_AT_ONCE = 2**15
 
 
 class Source(Protocol):
@@ -188,11 +188,11 @@ def _select(scores: IntArray, rate: Fraction, source: Source, replace: bool) -> 
     spread = int(scores.max()) - int(scores.min())
     if rate.denominator <= LIMIT and rate.numerator < 2**62 and spread < 2**63:
         table, p, q = np.ascontiguousarray(scores), rate.numerator, rate.denominator
-        # most candidates take one digit, four of which are a word; too few digits, and a row is begun again
+        # Most candidates take one digit, and a word has four. If there are too few digits, a row is begun again.
         words = max(2, scores.shape[1] * 5 // 16)
 
         def fill(*state: Any) -> None:
-            n_digits = _POWER_DIGITS
+            n_digits = _FIRST_POWER_DIGITS
             while fill_selections(table, p, q, replace, powers_of_e(n_digits), *state):
                 n_digits *= 2
 
@@ -207,13 +207,13 @@ def _in_bulk(
     words_per_item: int,
     source: Source,
 ) -> IntArray:
-    """Run a compiled loop, feeding it digits: behind those of an unfinished item go as many fresh ones again."""
+    """Run a compiled loop and feed it digits: those of an unfinished item first, then fresh ones."""
     out = np.empty(size, dtype=np.int64)
     progress = np.zeros(2, dtype=np.int64)
     digits = np.empty(0, dtype=np.uint16)
     while progress[0] < size:
         unfinished = digits[progress[1] :]
-        expected = min(words_per_item * (size - int(progress[0])) + 16, _PIECE_WORDS)
+        expected = min(words_per_item * (size - int(progress[0])) + 16, _MOST_WORDS_AT_ONCE)
         fresh = source.words(max(expected, unfinished.size // 4)).view(np.uint16)
         digits = np.concatenate([unfinished, fresh])
         progress[1] = 0
@@ -266,7 +266,7 @@ def _opendp_selection(scores: IntArray, scale: float, replace: bool) -> IntArray
 
     enable_features("contrib")
     domain = vector_domain(atom_domain(T="i64"))
-    # Monotone or not only matters for OpenDP's own accounting; the ledger has charged already.
+    # Whether scores are monotone only matters for OpenDP's own accounting; the ledger was charged already.
     metric = linf_distance(T="i64", monotonic=True)
     measure: Any = zero_concentrated_divergence() if replace else max_divergence()
     return np.array([make_noisy_max(domain, metric, measure, scale)(scores.tolist())], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The certificate of a model: what is guaranteed, to whom, and on what it rests; in one small record."""
+"""The certificate of a model: a small record of what is guaranteed, to whom, and on what basis."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from privet.schema.schema import Schema
 
 
 def certificate(ledger: Ledger, schema: Schema, library: str) -> dict[str, Any]:
-    """Return the certificate that follows from a ledger and a schema; nothing in it can be set by hand.
+    """Return the certificate that follows from a ledger and a schema alone.
 
     Parameters
     ----------

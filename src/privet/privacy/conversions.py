@@ -2,8 +2,8 @@
 
 Every result is rounded so that a claim is never understated: an epsilon up, a rho down, a scale up, a rate down.
 
-Scales, variances and rates that come out of a budget are arbitrary fractions. The `friendly_` functions move them, in
-the private direction only, to near values with which the exact samplers need no more than 64-bit integers, and whose
+Scales, variances and rates that follow from a budget are arbitrary fractions. The `friendly_` functions move them, only
+ever towards more privacy, to nearby values. With these the exact samplers need no more than 64-bit integers, and their
 scale is exactly a double, so that OpenDP can draw from the same law.
 """
 
@@ -22,9 +22,9 @@ _RHO_BITS = 24
 def zcdp_to_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """Smallest epsilon, rounded up, such that OpenDP's conversion makes rho-zCDP an (epsilon, delta)-DP guarantee.
 
-    At delta = 0 there is no such epsilon, so that is refused. The conversion is that of Canonne, Kamath and Steinke
-    (2020, Corollary 13), which optimises over all orders; where its arithmetic overflows (an enormous rho) the older
-    rho + 2 sqrt(rho ln(1 / delta)) of Bun and Steinke (2016) is used.
+    There is no such epsilon for delta = 0, which is refused. The conversion is that of Canonne, Kamath and Steinke
+    (2020, Corollary 13), which optimises over all orders. Where its arithmetic overflows (for an enormous rho), the
+    older rho + 2 sqrt(rho ln(1 / delta)) of Bun and Steinke (2016) is used.
 
     Examples
     --------
@@ -92,8 +92,8 @@ def _float_below(x: Fraction) -> float:
     return nearest if Fraction(nearest) <= x else math.nextafter(nearest, -math.inf)
 
 
-# Fifty digits, in a range that nothing overflows. Decimal's exp and ln are correctly rounded to the nearest number of a
-# context, so the number next to theirs, away from zero or towards it, is a bound.
+# Fifty digits, and exponents that do not overflow. Decimal's exp and ln return the number of the context that is
+# nearest to the exact result, so the next number above or below is a bound.
 _UP = Context(prec=50, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _DOWN = Context(prec=50, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
@@ -150,7 +150,7 @@ def mixture_rest(epsilon: Fraction, weight: Fraction, spent: Fraction) -> Fracti
     if room <= 0:
         return Fraction(-1)
     ratio = _DOWN.divide(room, _decimal(1 - weight, _UP))
-    # a little below, so that what `mixture_epsilon` rounds up stays within epsilon
+    # A little less, so that the result of `mixture_epsilon`, which is rounded up, stays within epsilon.
     return epsilon + Fraction(_DOWN.subtract(_DOWN.next_minus(_DOWN.ln(ratio)), Decimal("1e-44")))
 
 
@@ -159,14 +159,15 @@ def _decimal(x: Fraction, context: Context) -> Decimal:
 
 
 _FRIENDLY_BITS = 32
-# Noise of this scale is zero but with probability exp(-2^20): going no lower costs nothing and bounds denominators.
+# Noise of this scale is zero except with probability exp(-2^20), so a smaller scale would gain nothing. The bound also
+# limits denominators.
 _SMALLEST_SCALE = Fraction(1, 2**20)
 
 
 def friendly_scale_up(scale: Fraction) -> Fraction:
     """Round a discrete Laplace's scale up to a dyadic fraction of at most 33 significant bits.
 
-    The relative error is at most 2^-31; scales below 2^-20 become 2^-20. More noise than asked, so never less private.
+    The relative error is at most 2^-31; scales below 2^-20 become 2^-20. A larger scale is never less private.
     """
     if scale <= 0:
         raise ParameterError(f"a scale must be positive; got {scale}")
@@ -193,7 +194,7 @@ def friendly_sigma_squared_up(sigma_squared: Fraction) -> Fraction:
 def friendly_rate_down(rate: Fraction) -> Fraction:
     """Round a selection's rate down to the reciprocal of a friendly scale; 0 stays 0, and 2^20 is the largest.
 
-    The relative error is at most 2^-31 up to that. A lower rate is never less private.
+    Up to there the relative error is at most 2^-31. A lower rate is never less private.
     """
     if rate < 0:
         raise ParameterError(f"a selection's rate must not be negative; got {rate}")

@@ -27,9 +27,9 @@ class Mechanism(StrEnum):
 class Cost:
     """What something costs under two measures at once; ``None`` means that there is no bound.
 
-    Every mechanism of privet has a zCDP cost ``rho``; all but Gaussian noise also have a pure cost ``epsilon``.
-    Keeping both lets one algebra serve both kinds of guarantee: costs add up in sequence, and where mechanisms see
-    disjoint records the largest counts.
+    Every mechanism of the library has a zCDP cost ``rho``; all but Gaussian noise also have a pure cost ``epsilon``.
+    With both, one algebra serves both kinds of guarantee: costs add up in sequence, and the largest counts where
+    mechanisms see disjoint records.
     """
 
     epsilon: Fraction | None
@@ -53,7 +53,7 @@ class Cost:
 
     @staticmethod
     def pure(epsilon: Fraction) -> Cost:
-        """The cost of a mechanism of which only pure epsilon is known: (epsilon^2 / 2)-zCDP follows."""
+        """The cost of a mechanism of which only a pure epsilon is known; (epsilon^2 / 2)-zCDP follows from it."""
         return Cost(epsilon, epsilon * epsilon / 2)
 
 
@@ -105,8 +105,8 @@ class Event:
     def deviation(self) -> float:
         """The standard deviation of the noise, up to the grid's rounding; 0 where none is added.
 
-        The one place that tells the scale of Laplace noise from the variance of Gaussian noise for those who weigh
-        what was released by how noisy it is.
+        For code that weighs released values by their noise: the parameter is a scale for Laplace noise and a variance
+        for Gaussian noise, and this is the only place where that matters.
         """
         match self.mechanism:
             case Mechanism.LAPLACE:
@@ -179,8 +179,8 @@ class Parallel(_OfParts):
 class Mixture(_OfParts):
     """Parts of which each record is in exactly one, by a secret coin that is fresh for this mixture.
 
-    A release opens it and tosses the coins in one call (`privet.mechanisms.release.Release.mixture`). An assignment
-    that is fixed, public, or shared with other mixtures is *not* a mixture: charge it as `Parallel`.
+    A release opens a mixture and tosses its coins in one call (`privet.mechanisms.release.Release.mixture`). An
+    assignment that is fixed, public, or shared with other mixtures is *not* a mixture: charge it as `Parallel`.
 
     Parameters
     ----------
@@ -191,11 +191,11 @@ class Mixture(_OfParts):
 
     Notes
     -----
-    *Privacy.* For fixed coins of all other records, a new record is in part i with probability w_i, and then changes
-    the likelihood of any output by a factor within e^(+-epsilon_i), compared with its absence, which knows no coin.
-    The mixture's factor is at most ``sum of w_i e^epsilon_i``, and at least ``sum of w_i e^-epsilon_i``, which is at
-    least one over the former: epsilon is ``ln(sum of w_i e^epsilon_i)``, never more than the largest. A change of s
-    steps, with epsilon_i the cost of all of them, is s such steps, each with its own coin:
+    *Privacy.* Fix the coins of all other records. A new record is in part i with probability w_i. Compared with its
+    absence, which involves no coin, it then changes the likelihood of any output by a factor within e^(+-epsilon_i).
+    So the mixture's factor is at most ``sum of w_i e^epsilon_i``, and at least ``sum of w_i e^-epsilon_i``, which is at
+    least one over the former. Hence epsilon is ``ln(sum of w_i e^epsilon_i)``, never more than the largest epsilon_i.
+    If epsilon_i is the cost of s steps, they are s such changes, each with its own coin, and
     ``s ln(sum of w_i e^(epsilon_i / s))`` is smaller still. Under zCDP a mixture is no farther from another than the
     farthest of its parts (divergences are quasi-convex): the largest rho.
 
@@ -230,29 +230,31 @@ class Mixture(_OfParts):
 
 @dataclass(frozen=True)
 class Filter(_OfParts):
-    """Parts whose budgets were decided on the way, from released values, under a total that was fixed before.
+    """Parts whose budgets are decided along the way, from released values, under a total that was fixed before.
 
     Parameters
     ----------
     name : str
         What the parts are, in words.
     cap : Cost
-        The total; where a measure has no bound here, it is not promised. This is the cost, whatever was charged of it.
+        The total, and the cost of the filter, however much of it was charged. A measure without a bound here is not
+        guaranteed.
     parts : tuple of compositions
-        What was really charged: a function of released values, so that it may be shown. A plan has none.
+        What was actually charged. It is a function of released values, so it may be shown. A plan has none.
 
     Notes
     -----
-    *Privacy.* Budgets that depend on earlier outcomes break ordinary composition theorems, which want them fixed; with
-    a cap on their sum along *every* run these two still hold. *Pure*: the likelihood of a run is a product, and given
-    the outcomes before it, factor t changes by at most ``e^(+-epsilon_t)``, where epsilon_t is a function of those
-    outcomes. Along each run the epsilon_t add up to at most the cap, so the product changes by at most ``e^(+-cap)``.
+    *Privacy.* Ordinary composition theorems need budgets that are fixed in advance, and do not cover budgets that
+    depend on earlier outcomes. With a cap on their sum along *every* run, two of them still hold. *Pure*: the
+    likelihood of a run is a product. Given the outcomes before it, factor t changes by at most ``e^(+-epsilon_t)``,
+    where epsilon_t is a function of those outcomes. Along each run the epsilon_t add up to at most the cap, so the
+    product changes by at most ``e^(+-cap)``.
     *zCDP*: for each order a > 1, given the outcomes o_<t, the mean of ``(P_t / Q_t)^a`` under Q_t is at most
     ``exp(a (a - 1) rho_t)``. So the product of ``(P_t / Q_t)^a exp(-a (a - 1) rho_t)`` has a mean of at most one, by
     conditioning step by step from the last; and as the rho_t of every run add up to at most the cap, the mean of
     ``(P / Q)^a`` is at most ``exp(a (a - 1) cap)``: cap-zCDP (Feldman and Zrnic 2021; Whitehouse et al. 2023). The cap
     does not depend on a, which is why zCDP has such a filter and advanced composition has not. Numerical accountants
-    (PLD, exact Gaussian privacy) want a fixed sequence; none is used here.
+    (PLD, exact Gaussian privacy) need a fixed sequence; none is used here.
     """
 
     name: str

@@ -1,11 +1,11 @@
 """Exact laws of the mechanisms, what each costs, and conversions between privacy measures.
 
-Nothing here draws anything: these are the distributions that `samplers.py` draws from, for planning, for noise-aware
+Nothing here draws anything. These are the distributions that `samplers.py` draws from, for planning, for noise-aware
 estimates, for the audit, and for the tests of the samplers. Parameters are fractions; probabilities are doubles,
 computed in log space.
 
-Conversions between privacy measures and the friendly roundings of parameters are written in `conversions.py` and
-offered from here.
+Conversions between privacy measures and the friendly roundings of parameters are defined in `conversions.py` and
+re-exported here.
 """
 
 import math
@@ -48,7 +48,7 @@ Floats = NDArray[np.float64]
 
 # ----------------------------------------------------------------------------------------------- additive noise
 
-# Up to this standard deviation a discrete Gaussian is tabulated; above it Euler-Maclaurin is exact to double precision.
+# Up to this standard deviation a discrete Gaussian is tabulated; above it, Euler-Maclaurin is exact in doubles.
 _TABULATED_SIGMA = 1000
 # Beyond 39 standard deviations a Gaussian's mass underflows a double; beyond 745 scales a Laplace's does.
 _GAUSSIAN_REACH = 40
@@ -56,7 +56,7 @@ _LAPLACE_REACH = 750
 
 
 class _SymmetricLaw(ABC):
-    """A law on the integers that is symmetric about zero, as all our noise is."""
+    """A law on the integers that is symmetric about zero, like all noise of the library."""
 
     @property
     @abstractmethod
@@ -78,12 +78,12 @@ class _SymmetricLaw(ABC):
     def cdf(self, k: ArrayLike) -> Floats:
         """Mass at or below `k`."""
         k = np.asarray(k, dtype=np.float64)
-        # From zero on, what is missing is the mass above k: as much as at or below -k - 1.
+        # For k >= 0, the mass above k equals the mass at or below -k - 1.
         tail = self._lower_tail(np.where(k < 0, k, -k - 1))
         return np.asarray(np.where(k < 0, tail, 1 - tail))
 
     def quantile(self, p: ArrayLike) -> NDArray[np.int64]:
-        """Smallest integer whose cdf is at least `p`, 0 < p < 1; by bisection of all of p at once."""
+        """Smallest integer whose cdf is at least `p`, 0 < p < 1; all entries of `p` are bisected at once."""
         p = np.asarray(p, dtype=np.float64)
         if not np.all((p > 0) & (p < 1)):
             raise ParameterError("quantiles are defined for probabilities strictly between 0 and 1")

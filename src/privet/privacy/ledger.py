@@ -35,7 +35,7 @@ class Ledger:
     doubts : sequence of str
         Reasons, known from the start, why nothing can be claimed.
     planned : Cost, optional
-        What was planned, where that is less than what is allowed: a budget has been charged with no more.
+        What was planned, where that is less than what is allowed: a budget was charged with this much only.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Ledger:
         """Record an event, or raise `BudgetError` and record nothing."""
         scope = self._open[-1]
         scope.add(event)
-        if not isinstance(scope, _FilterScope):  # all of a filter's cap was charged when it was opened
+        if not isinstance(scope, _FilterScope):  # a filter's whole cap was charged when it was opened
             try:
                 self._refuse_overspending(self.cost, event.name)
             except PrivetError:  # also where a mixture has no such part
@@ -75,7 +75,7 @@ class Ledger:
             self._flaws[event.flaw] = None
 
     def doubt(self, reason: str) -> None:
-        """Note why nothing can be claimed any more. There is no way to take a doubt back."""
+        """Record a reason why nothing can be claimed any more. A doubt cannot be taken back."""
         if reason not in self._doubts:
             self._doubts.append(reason)
 
@@ -89,8 +89,8 @@ class Ledger:
     def mixture(self, weights: tuple[Fraction, ...]) -> Iterator[None]:
         """Events and branches charged inside are the parts of a mixture, in the order of its weights.
 
-        Only a release may say so, with coins of these weights that it has just tossed. Parts that are never charged
-        have seen nothing.
+        Only a release may open this scope, having just tossed coins of these weights. Parts that are never charged have
+        seen no records.
         """
 
         def close(parts: tuple[Composition, ...]) -> Mixture:
@@ -102,9 +102,9 @@ class Ledger:
 
     @contextmanager
     def filter(self, name: str, cap: Cost) -> Iterator[None]:
-        """Events charged inside may have budgets that were decided from released values; all of `cap` is charged.
+        """Charge all of `cap`; the budgets of events charged inside may be decided from released values.
 
-        A charge that would pass the cap raises `BudgetError` before anything is drawn; see
+        A charge that would exceed the cap raises `BudgetError` before anything is drawn; see
         `privet.privacy.events.Filter`.
         """
         with self._scope(_FilterScope(name, cap), name):
@@ -169,7 +169,7 @@ class Ledger:
         assert allowance is not None
         if allowance.rho is None or cost.rho is None:
             return cost.epsilon
-        # The whole of rho was made from (epsilon, delta) by rounding down, so it is worth that epsilon, no more.
+        # The whole rho was derived from (epsilon, delta) by rounding down, so it costs no more than that epsilon.
         if cost.rho == allowance.rho:
             return allowance.epsilon
         converted = laws.zcdp_to_epsilon(cost.rho, allowance.delta) if cost.rho else Fraction(0)
@@ -200,8 +200,8 @@ class Ledger:
 
     @contextmanager
     def _scope(self, scope: _Scope, name: str = "a scope") -> Iterator[None]:
-        # What does not fit into the scopes around it is refused here, before anything can be drawn inside: closing a
-        # scope never fails, so nothing that was drawn is ever missing from the ledger.
+        # A scope that does not fit into those around it is refused here, before anything can be drawn inside. So
+        # closing a scope never fails, and nothing that was drawn is ever missing from the ledger.
         self._open.append(scope)
         try:
             self._refuse_overspending(self.cost, name)
@@ -221,7 +221,7 @@ class Ledger:
         return ledger_table(self)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the ledger as plain data, as it stands in a model file."""
+        """Return the ledger as plain data, as written to model files."""
         from privet.privacy.text import ledger_to_dict
 
         return ledger_to_dict(self)
@@ -236,7 +236,7 @@ _Kind = Callable[[tuple[Composition, ...]], Composition]
 
 
 class _Scope:
-    """A composition that is still being written."""
+    """A composition that is still open."""
 
     def __init__(self, kind: _Kind) -> None:
         self.kind = kind
@@ -253,7 +253,7 @@ class _Scope:
 
 
 class _WholeScope(_Scope):
-    """All that was charged; it adds up as it goes, since a forest may charge thousands of events."""
+    """All that was charged. It keeps a running total, since a forest may charge thousands of events."""
 
     def __init__(self) -> None:
         super().__init__(Sequential)
@@ -273,7 +273,7 @@ class _WholeScope(_Scope):
 
 
 class _FilterScope(_Scope):
-    """A filter that is still being written; it adds up as it goes."""
+    """A filter that is still open. It keeps a running total."""
 
     def __init__(self, name: str, cap: Cost) -> None:
         super().__init__(lambda parts: Filter(name, cap, parts))

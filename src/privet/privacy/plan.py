@@ -1,4 +1,4 @@
-"""What every plan has: how its events compose, and what a reader of the ledger is shown besides."""
+"""What every plan has: how its events compose, and further facts for the reader of the ledger."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from privet.privacy.terms import Share, Terms
 class Plan(ABC):
     """How a learner will spend, decided before it sees data.
 
-    Each learner has a plan of its own, a frozen dataclass with its events as fields: growth charges these very objects,
-    and opens its scopes (`Release.mixture`, `Release.filter`) with the very compositions that were planned.
+    Each learner has its own kind of plan: a frozen dataclass with its events as fields. Growth charges these very
+    objects, and opens its scopes (`Release.mixture`, `Release.filter`) with the very compositions that were planned.
     """
 
     @property
@@ -25,15 +25,15 @@ class Plan(ABC):
 
     @property
     def facts(self) -> Mapping[str, object]:
-        """What else was decided from public knowledge, such as a depth: shown below the ledger of a plan."""
+        """What else was decided from public knowledge, such as a depth. Shown below the ledger of a plan."""
         return {}
 
 
 class InSequence(Plan):
     """A plan whose events may all look at every record, so that their costs add up.
 
-    A subclass is a frozen dataclass: its fields of events, or of tuples of events, are charged in their order; all
-    others are facts.
+    A subclass is a frozen dataclass. Fields that hold events, or tuples of events, are charged in order; all other
+    fields are facts.
     """
 
     @property
@@ -71,7 +71,7 @@ class PlanWithoutNoise(Plan):
 
     @staticmethod
     def of(n_trees: int, terms: Terms, share: Share | None) -> PlanWithoutNoise:
-        """Plan the forest; refuse a budget, which could not be kept."""
+        """Plan the forest; refuse any budget, since this forest cannot keep one."""
         if share is not None:
             raise ParameterError("this forest has no private form: set epsilon=None")
         return PlanWithoutNoise(n_trees, terms.choice("the forest", None, sees="all records, without noise"))

@@ -1,4 +1,4 @@
-"""How a guarantee is stated: numbers that are exact or err on the safe side, and words that follow from all of them."""
+"""How a guarantee is stated: numbers that are exact or err on the safe side, and words that grade its strength."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
-DIGITS = 6
+SIGNIFICANT_DIGITS = 6
 
 Strength = Literal["strong", "moderate", "weak", "hardly any", "none"]
 
-# What a guarantee is called, up to which epsilon and up to which delta; the worse of the two counts. Epsilon 1 and 10
-# are common practice. For delta that is "far below one in the number of people", which is not always public.
+# The grades of a guarantee, each with its largest epsilon and its largest delta; the worse of the two counts. Bounds of
+# 1 and 10 on epsilon are common practice. For delta the common rule is "far below one in the number of people", but
+# that number is not always public.
 SCALE: tuple[tuple[Strength, Fraction, Fraction], ...] = (
     ("strong", Fraction(1), Fraction(1, 10**5)),
     ("moderate", Fraction(10), Fraction(1, 10**4)),
     ("weak", Fraction(20), Fraction(1, 10**3)),
     ("hardly any", Fraction(100), Fraction(1, 10)),
 )
-MOST_DELTA = Fraction(1, 10**5)  # that draws no warning where the number of records is not known
-RECORDS_PER_DELTA = 10  # else: delta is at most one in so many times the number of records
+MOST_DELTA = Fraction(1, 10**5)  # without a warning, where the number of records is not known
+RECORDS_PER_DELTA = 10  # where it is known, delta should be at most one in this many times the number of records
 
 _MEANING: dict[Strength, str] = {
     "strong": "a strong guarantee by common practice",
@@ -32,8 +33,8 @@ _MEANING: dict[Strength, str] = {
 }
 
 
-def stated_up(x: Fraction | float | None, digits: int = DIGITS) -> str:
-    """Return a number as text that is exact where few digits suffice, else rounded up; None has no bound.
+def stated_up(x: Fraction | float | None, digits: int = SIGNIFICANT_DIGITS) -> str:
+    """Return a number as text that is exact where few digits suffice, else rounded up; None means no bound.
 
     A float counts as the decimal that it prints as.
 
@@ -45,8 +46,8 @@ def stated_up(x: Fraction | float | None, digits: int = DIGITS) -> str:
     return _stated(x, digits, up=True)
 
 
-def stated_down(x: Fraction | float | None, digits: int = DIGITS) -> str:
-    """Return a number as text that is exact where few digits suffice, else rounded down: for what is left, or added.
+def stated_down(x: Fraction | float | None, digits: int = SIGNIFICANT_DIGITS) -> str:
+    """Return a number as text that is exact where few digits suffice, else rounded down: for what remains, or noise.
 
     Examples
     --------
@@ -75,7 +76,7 @@ def _stated(x: Fraction | float | None, digits: int, *, up: bool) -> str:
 
 
 def _exponent(value: Fraction) -> int:
-    """Return the power of ten of the first digit; lengths of integers are exact where logarithms are not."""
+    """Return the power of ten of the first digit, from the lengths of integers, since logarithms are inexact."""
     guess = len(str(value.numerator)) - len(str(value.denominator))
     return guess if value >= Fraction(10) ** guess else guess - 1
 
@@ -92,7 +93,7 @@ def _decimal(figures: str, exponent: int, digits: int) -> str:
 
 
 def fixed_down(x: Fraction | float, places: int = 3) -> str:
-    """Return a lower bound with so many decimals, rounded down, for the columns of a table.
+    """Return a lower bound rounded down to a fixed number of decimals, for the columns of a table.
 
     Examples
     --------
@@ -117,7 +118,7 @@ def percent_up(share: float) -> str:
 
 
 def percent_down(share: float) -> str:
-    """Return a lower bound on a probability as a percentage, rounded down; below 0.01% it says nothing any more.
+    """Return a lower bound on a probability as a percentage, rounded down; below 0.01% it becomes zero.
 
     Examples
     --------
@@ -151,8 +152,8 @@ class Grade:
         epsilon, delta : float
             The guarantee; epsilon is infinite if there is none.
         n_rows : int, optional
-            The number of records, where it is public. A delta that is not far below one in that number is weak at the
-            best, and one of that size hardly any guarantee: it would allow to publish somebody's record as it stands.
+            The number of records, where it is public. A delta that is not far below one in that number is weak at
+            best. A delta of that size is hardly any guarantee: it would allow publishing somebody's record as it is.
 
         Examples
         --------
@@ -184,7 +185,7 @@ def _place_of_delta(delta: Fraction, n_rows: int | None) -> int:
 
 
 def delta_is_large(delta: Fraction | float, n_rows: int | None) -> bool:
-    """Whether delta is not far below one in the number of records; an absolute threshold where that is not public."""
+    """Whether delta is not far below one in the number of records, or above a fixed threshold if that is unknown."""
     return _as_typed(delta) > (MOST_DELTA if n_rows is None else Fraction(1, RECORDS_PER_DELTA * n_rows))
 
 
@@ -193,7 +194,7 @@ def _as_typed(x: Fraction | float) -> Fraction:
 
 
 def delta_in_words(delta: Fraction | float) -> str:
-    """Say what delta means: with which probability the bound may fail.
+    """Say what delta means: the probability with which the bound may fail.
 
     Examples
     --------
@@ -205,7 +206,7 @@ def delta_in_words(delta: Fraction | float) -> str:
 
 
 def odds_in_words(epsilon: float) -> str:
-    """Say by what factor odds can change; beyond a guarantee's use, that no useful bound is left.
+    """Say by what factor odds can change, or that there is no useful bound on it.
 
     Examples
     --------

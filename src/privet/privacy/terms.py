@@ -37,7 +37,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Allowance:
-    """The guarantee that was asked for. ``delta`` of zero means pure epsilon; else everything is counted in zCDP."""
+    """The guarantee that was asked for: pure epsilon if ``delta`` is zero, else everything is counted in zCDP."""
 
     epsilon: Fraction
     delta: Fraction
@@ -76,19 +76,19 @@ class Terms:
     neighbours : {"add_remove", "replace", "label"}
         One *step* adds or removes a record. ``replace`` and ``label`` are two steps.
     max_rows : int
-        How many records of one unit take part at the most.
+        The most records of one unit that take part.
     unit_column : str, optional
-        The column that names the units; None where none was declared, and each record stands for itself.
+        The column that names the units; None if no unit was declared, so that each record is protected.
 
     Notes
     -----
-    *Privacy.* A unit of r records under add/remove makes r steps, under replace or label 2 r. Pure epsilon grows with
-    the number of steps, and so does the range of a selection's scores; rho of the exponential mechanism grows with
+    *Privacy.* A unit of r records makes r steps under add/remove, and 2 r under replace or label. Pure epsilon grows
+    with the number of steps, and so does the range of a selection's scores; rho of the exponential mechanism grows with
     its square. Gaussian noise on a vector of L2 sensitivity D: r rows move it by at most r D; a replaced row by at
     most sqrt(2) D if all entries are counts (two non-negative vectors), else by 2 D.
 
-    A unit of which one row takes part is not a record: another record of somebody who is in the data may displace the
-    one that took part, which is two steps. So whether a unit was declared is part of what is stated.
+    A unit of which only one row takes part is not the same as a record: a further record of a person who is already in
+    the data may displace the one that took part, which is two steps. So a guarantee states whether a unit was declared.
     """
 
     neighbours: str = "add_remove"
@@ -109,7 +109,7 @@ class Terms:
 
     @property
     def protected(self) -> str:
-        """What one of those that are protected is, to be put after "one" or "a".
+        """What is protected, in words that follow "one" or "a".
 
         Examples
         --------
@@ -125,9 +125,10 @@ class Terms:
 
     @property
     def protects(self) -> str:
-        """Who is protected under which relation: guarantees add up only where this text is the same.
+        """Who is protected, and under which relation. Guarantees add up only where this text is the same.
 
-        How many rows of a unit take part is not in it: a guarantee is for all rows of a unit, however many there are.
+        It does not say how many rows of a unit take part: a guarantee is for all rows of a unit, however many there
+        are.
 
         Examples
         --------
@@ -218,7 +219,7 @@ class Terms:
 
 
 def unproven(name: str, mechanism: Mechanism, parameter: Fraction, flaw: str, sees: str = "all records") -> Event:
-    """Make an event of an algorithm printed with a broken proof: it draws as printed, and proves nothing."""
+    """Make an event for an algorithm printed with a broken proof: it draws as printed, and proves nothing."""
     return Event(name, mechanism, parameter, Fraction(0), Cost.unbounded(), sees, flaw)
 
 

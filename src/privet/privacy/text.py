@@ -1,4 +1,4 @@
-"""A ledger in words: the table that people read, and the plain data that stand in files."""
+"""A ledger in words: the table that people read, and the plain data that is written to files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from privet.privacy.terms import Allowance, Terms
 if TYPE_CHECKING:
     from privet.privacy.ledger import Ledger
 
-# A guarantee is about what an estimator is given. What others did to the records before is not in its ledger.
+# A guarantee covers what an estimator is given. What was done to the records before is not in its ledger.
 SCOPE = "for what reached this estimator"
 
 CHANGES = {
@@ -22,6 +22,9 @@ CHANGES = {
     "replace": "replacing {unit}",
     "label": "changing the label of {unit}",
 }
+
+
+_MOST_NESTING = 20  # of compositions in a file
 
 
 def guarantee_in_words(ledger: Ledger) -> str:
@@ -34,7 +37,7 @@ def guarantee_in_words(ledger: Ledger) -> str:
 
 
 def strength_in_words(ledger: Ledger) -> list[str]:
-    """Say how strong the guarantee is, and what its delta means; nothing where there is none."""
+    """Say how strong the guarantee is, and what its delta means; an empty list if there is no guarantee."""
     if not ledger.proven:
         return []
     strength = f"strength: {Grade.of(ledger.epsilon, ledger.delta)}"
@@ -59,7 +62,7 @@ def ledger_table(ledger: Ledger) -> str:
 
 
 def noise_in_words(event: Event) -> str:
-    """Name the parameter of an event's noise; rounded towards less noise."""
+    """Name the parameter of an event's noise, rounded towards less noise."""
     if event.mechanism is Mechanism.NOTHING:
         return "none"
     if event.mechanism in (Mechanism.PERMUTE_AND_FLIP, Mechanism.EXPONENTIAL):
@@ -122,7 +125,7 @@ def _text(x: Fraction | None) -> str | None:
 
 
 def ledger_from_dict(data: Any) -> Ledger:
-    """Read a ledger back. What a file says of itself is data: nobody vouches for a file that somebody else wrote."""
+    """Read a ledger back. A file's statements are only data: they are as trustworthy as whoever wrote the file."""
     from privet.privacy.ledger import NO_PRIVACY_ASKED, Ledger
 
     try:
@@ -142,7 +145,7 @@ def ledger_from_dict(data: Any) -> Ledger:
 
 
 def _composition_from_dict(data: Any, depth: int = 0) -> Composition:
-    if depth > 20:
+    if depth > _MOST_NESTING:
         raise ValueError("nested too deeply")
     if "sequential" in data:
         return Sequential(tuple(_composition_from_dict(child, depth + 1) for child in data["sequential"]))

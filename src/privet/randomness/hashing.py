@@ -1,11 +1,11 @@
 """Compiled hashes: SipHash-2-4 under a secret key, and a mixer of public paths.
 
-SipHash (Aumasson and Bernstein, 2012) is a keyed pseudo-random function. Under a key that is fresh, secret and thrown
-away it turns row identities into coins and orders the rows of a unit. The mixer has no key: it only spreads public
-seeds and paths, so that random trees need not be stored.
+SipHash (Aumasson and Bernstein, 2012) is a keyed pseudo-random function. Under a fresh, secret key that is discarded
+after use, it turns row identities into coins and orders the rows of a unit. The mixer has no key: it only spreads
+public seeds and paths, so that random trees need not be stored.
 
-Everything here may be called from compiled code of other files. All arithmetic is modulo 2^64 on unsigned words;
-each constant is a `np.uint64`, since numba turns a mix of signed and unsigned integers into floats.
+Everything here may be called from compiled code of other files. All arithmetic is modulo 2^64 on unsigned words. Each
+constant is a `np.uint64`, since numba turns a mix of signed and unsigned integers into floats.
 """
 
 import struct
@@ -166,12 +166,12 @@ def siphash_parts(key: bytes, ids: NDArray[np.uint64], edges: NDArray[np.uint64]
     ids : uint64 array
         What is hashed.
     edges : uint64 array
-        Not falling.
+        In ascending order; equal edges are allowed.
 
     Notes
     -----
-    A table by the leading bits of the hash says how many edges lie below all such words; the few others are compared
-    one by one. So this is as exact as a search, in a fraction of its time.
+    A table indexed by the leading bits of the hash says how many edges are at or below all words with these bits; the
+    few other edges are compared one by one. The result is exactly that of a binary search, in a fraction of its time.
     """
     key0, key1 = key_words(key)
     edges = np.ascontiguousarray(edges, dtype=np.uint64)
@@ -209,7 +209,7 @@ def _avalanche(word: np.uint64) -> np.uint64:
 
 @compiled
 def mix(seed: int | np.uint64, tree: int | np.uint64, path: int | np.uint64) -> np.uint64:
-    """Mix a public seed, a tree's number and a path within it into a word; any change of bits changes about half.
+    """Mix a public seed, a tree's number and a path in it into a word; changing any bit changes about half of its bits.
 
     Three rounds of splitmix64, one for each part, so that equal sums of different parts do not collide.
     """
@@ -222,7 +222,7 @@ def mix(seed: int | np.uint64, tree: int | np.uint64, path: int | np.uint64) -> 
 def bounded(word: np.uint64, n: int | np.uint64) -> np.uint64:
     """Reduce a word to 0..n-1: the upper half of the 128-bit product word * n.
 
-    The bias is at most n / 2^64. That is nothing for public shapes and coins; secret noise uses exact rejection.
+    The bias is at most n / 2^64, which is negligible for public shapes and coins; secret noise uses exact rejection.
     """
     word, n = np.uint64(word), np.uint64(n)
     word_high, word_low = word >> _HALF, word & _LOW_HALF

@@ -1,6 +1,6 @@
 """Public randomness: shapes of random trees, folds, and the seeded stand-in for the secret source in tests.
 
-Nothing here is secret: noise and coins have a source of their own, which only releases draw from. No other file may use
+Nothing here is secret: noise and coins come from another source, from which only releases draw. No other file may use
 numpy.random.
 """
 
@@ -22,8 +22,8 @@ def public_rng(random_state: RandomState = None) -> np.random.Generator:
     Parameters
     ----------
     random_state : None, int, numpy.random.Generator or numpy.random.RandomState
-        None is seeded afresh, an int gives the same generator each time, a generator is returned as it is, and a
-        `RandomState` is advanced by one draw, so that two calls with one state differ, as in scikit-learn.
+        None gives a freshly seeded generator, and an int the same generator each time. A generator is returned as it
+        is. A `RandomState` is advanced by one draw, so that two calls with one state differ, as in scikit-learn.
 
     Returns
     -------
@@ -63,11 +63,11 @@ class SeededSource:
     Parameters
     ----------
     seed : int
-        The key of a Philox generator. Sources of equal seeds give equal words, however they are cut into calls.
+        The key of a Philox generator. Sources of equal seeds give equal words, however many are fetched in each call.
 
     Notes
     -----
-    *Privacy*: none. Who knows the seed can subtract the noise; a ledger over this source claims nothing.
+    *Privacy*: none. Anyone who knows the seed can subtract the noise; the ledger of such a fit claims nothing.
     """
 
     def __init__(self, seed: int) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from privet.errors import ParameterError, SchemaError
 from privet.estimators.files import file_content
-from privet.frames.reading import read_values
+from privet.frames.columns import read_values
 from privet.report.insight import plain
 from privet.schema.encoding import RangeTarget
 

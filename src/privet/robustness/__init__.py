@@ -1,4 +1,4 @@
-"""Poisoning and backdoors: what accuracy is guaranteed by the same epsilon, whatever poisoners do."""
+"""Poisoning and backdoors: the accuracy that a privacy guarantee implies, whatever poisoners do."""
 
 from privet.robustness.bounds import (
     TailCertificate,

@@ -4,9 +4,8 @@ P is the law of the trained model on the clean data, Q on the poisoned data, and
 fixed test set, or one minus the success rate of a backdoor with a fixed trigger. All bounds hold for every Q that is
 as close to P as `Closeness` says, whatever the poisoner knows and however clever they are.
 
-The paper's Corollaries 2 and 3 use no more than the mean of f under P. The other bounds here use more of its law, and
-give far more: what a poisoner can do is to make rare bad models more frequent by a factor, so what counts is how rare
-bad models are.
+The paper's Corollaries 2 and 3 only use the mean of f under P. The other bounds use more of its law and are far better:
+all that a poisoner can do is make rare bad models more frequent by a factor, so what counts is how rare bad models are.
 """
 
 from __future__ import annotations
@@ -66,8 +65,8 @@ def infimum(values: ArrayLike, closeness: Closeness, probabilities: ArrayLike | 
     closeness : Closeness
         Pure: with a delta no closed form is known here, and the call is refused.
     probabilities : array-like, optional
-        How likely each value is under P; equal by default. With a sample in the place of the law the result is an
-        estimate and no certificate; see `infimum_from_sample`.
+        How likely each value is under P; equal by default. With a sample instead of the law the result is an estimate,
+        not a certificate; see `infimum_from_sample`.
 
     Notes
     -----
@@ -94,8 +93,8 @@ def infimum_from_sample(scores: ArrayLike, closeness: Closeness, level: float = 
     """A lower confidence bound on the exact infimum, from scores of independent retrainings.
 
     The inequality of Dvoretzky, Kiefer and Wolfowitz bounds the whole law of f from below at once, so one `level`
-    serves any number of values of `closeness`. It pays sqrt(log(1 / level) / 2 n) of mass, which the poisoner may then
-    inflate: good for small c; for large c see `tail_certificate`.
+    serves any number of values of `closeness`. It costs sqrt(log(1 / level) / 2 n) of mass, which the poisoner may then
+    inflate. So it is good for small c; for large c see `tail_certificate`.
     """
     if not 0 < level <= 0.5:
         raise ParameterError(f"level must be above 0 and at most 0.5, got {level}: a usual value is 0.05")
@@ -156,10 +155,10 @@ def tail_certificate(scores: ArrayLike, closeness: Closeness, level: float = 0.0
 def tail_certificates(
     scores: ArrayLike, closenesses: Sequence[Closeness], level: float = 0.05
 ) -> tuple[TailCertificate, ...]:
-    """Certify against several attacks at once; but with probability `level`, all certificates hold together.
+    """Certify against several attacks at once; all certificates hold together, except with probability `level`.
 
-    Bonferroni over thresholds: attacks for which the first half chooses the same threshold rest on the same bound q, so
-    the level is divided by the number of different thresholds and not by that of attacks.
+    Bonferroni over thresholds: attacks for which the first half chooses the same threshold share the same bound q, so
+    the level is divided by the number of different thresholds, not by the number of attacks.
     """
     if not 0 < level < 1:
         raise ParameterError(f"level must be between 0 and 1, got {level}: a usual value is 0.05")
@@ -178,7 +177,7 @@ def tail_certificates(
 
 
 def _foreseen_best(first: NDArray[np.float64], closeness: Closeness, level: float) -> float:
-    """The threshold that would have given the best certificate on the scores that choose it."""
+    """The threshold that would give the best certificate on the scores from which it is chosen."""
     candidates = np.unique(first)
     missed = np.searchsorted(first, candidates, side="left")
     risks = clopper_pearson_upper(missed, len(first), level)

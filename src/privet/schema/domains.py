@@ -1,7 +1,7 @@
 """Domains: what is public about one column, and how it lays out the column's codes.
 
-A domain keeps what it is given and says by itself what is wrong with it (`problem`), so that whoever knows the
-column's name can raise the error.
+A domain keeps what it is given. Its `problem` says what is wrong with it, so that whoever knows the column's name can
+raise the error.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from privet.errors import SchemaError
-from privet.frames.reading import Category
+from privet.frames.values import Category
 from privet.schema.encoding import Column, lay_out
 from privet.schema.grids import DEFAULT_BINS, MAX_CODES, linear_cuts, log_cuts
 
@@ -33,10 +33,10 @@ class Numeric:
         Cells of equal width; or cells that widen geometrically from `low` on, for long tails
         (`privet.schema.grids.log_cuts`).
     edges : sequence of float, optional
-        The inner cut points themselves, strictly increasing, between `low` and `high`. They win over `grid` and
-        over every number of bins.
+        The inner cut points themselves, strictly increasing, between `low` and `high`. They take precedence over
+        `grid` and over every number of bins.
     bins : int, optional
-        Number of cells; wins over what a learner asks for.
+        Number of cells; takes precedence over the number that a learner asks for.
     missing : bool
         Whether missing values have a code of their own. If not, they take the middle cell.
 
@@ -57,7 +57,7 @@ class Numeric:
     missing: bool = False
 
     def __post_init__(self) -> None:
-        # What is not a number is kept as it is: `Schema` finds it, and can name the column.
+        # What is not a number is kept as it is: `Schema` raises the error, since it knows the column's name.
         object.__setattr__(self, "low", _as_float(self.low))
         object.__setattr__(self, "high", _as_float(self.high))
         if self.edges is not None and isinstance(self.edges, Iterable):
@@ -178,7 +178,7 @@ class Categorical:
         return lay_out(name, categories=self.categories, other=self.other, missing=self.missing)
 
     def _content(self) -> tuple[object, ...]:
-        # The types take part: (0, 1) and (False, True) are equal in Python but write different files.
+        # Types are compared, too: (0, 1) and (False, True) are equal in Python but are written differently to files.
         types = tuple(map(type, self.categories)) if isinstance(self.categories, tuple) else ()
         return self.categories, types, self.other, self.missing
 
@@ -199,7 +199,7 @@ Domain = Numeric | Categorical
 
 
 def refuse(what: str, problem: str | None) -> None:
-    """Raise the problem, if there is one, and say what has it."""
+    """Raise the problem of `what`, if there is one."""
     if problem is not None:
         raise SchemaError(f"{what}: {problem}")
 
@@ -218,5 +218,5 @@ def _as_float(value: Any) -> Any:
 
 
 def has_surrogates(text: str) -> bool:
-    """Whether a string holds halves of characters, which no file can."""
+    """Whether a string contains surrogates (halves of characters), which no file can hold."""
     return any("\ud800" <= character <= "\udfff" for character in text)

@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.errors import SchemaError
-from privet.frames.reading import Category, Values, column_blocks, open_frame, read_feature, read_values, stored_by_rows
+from privet.frames.columns import read_values
+from privet.frames.opening import column_blocks, open_frame, read_feature, stored_by_rows
+from privet.frames.values import Category, Values
 from privet.schema.grids import MAX_CODES
 
 
@@ -35,7 +37,7 @@ class Column:
     missing_code: int | None
 
     def __post_init__(self) -> None:
-        # Codes index arrays in machine code, so a damaged file must not get further than this.
+        # Codes index arrays in machine code, so a damaged file must be stopped here.
         used = self.n_values + (self.other_code is not None)
         sound = (
             1 <= self.n_values == (len(self.cuts) + 1 if self.ordered else len(self.categories))
@@ -96,7 +98,7 @@ class Column:
 
 
 def category_dtype_problem(what: str, categories: Collection[Category], values: Values) -> str | None:
-    """Why no value of this dtype could ever equal a category, if that is so, and the remedy."""
+    """Why no value of this dtype can ever equal a category, and the remedy; None if some value can."""
     strings = sum(isinstance(category, str) for category in categories)
     if values.kind == "unsupported":
         return f"{what} has dtype {values.dtype}, which no category can equal; convert it to strings or numbers"
@@ -148,7 +150,7 @@ class RangeTarget:
         if not numbers or self.low >= self.high or type(self.levels) is not int or not 2 <= self.levels <= 2**31:
             raise SchemaError("the target's range or levels are not as they must be; make the encoding anew")
 
-    @np.errstate(all="ignore")  # a warning would tell of a value
+    @np.errstate(all="ignore")  # a warning would reveal something about a value
     def encode(self, values: Values) -> npt.NDArray[np.int32]:
         """Nearest levels of the clipped values; -1, a record to be dropped, where there is no number."""
         if values.kind in ("string", "unsupported"):
@@ -189,7 +191,7 @@ class Encoding:
 
     @property
     def n_classes(self) -> int:
-        """How many classes the target has; 0 if it is a number."""
+        """How many classes the target has; 0 for a regression target."""
         return len(self.target.classes) if isinstance(self.target, ClassTarget) else 0
 
     @property
@@ -217,7 +219,7 @@ class Encoding:
         codes = np.empty((self.n_features, opened.n_rows), dtype=self.dtype)
         places = opened.places([column.name for column in self.columns], ignore)
         left = list(range(self.n_features))
-        # (for a frame that is read-only numba would have to compile anew)
+        # Only writable arrays: for read-only ones numba would have to compile the kernel once more.
         if stored_by_rows(frame) and frame.dtype == np.float64 and frame.flags.writeable:
             ordered = [feature for feature in left if self.columns[feature].ordered]
             cuts = {feature: self.columns[feature].cuts for feature in ordered}
@@ -232,7 +234,7 @@ class Encoding:
         return codes
 
     def encode_target(self, y: Any) -> npt.NDArray[np.int32]:
-        """Encode labels or numbers; -1 marks a record that is to be dropped."""
+        """Encode class labels or a regression target; -1 marks a record that is to be dropped."""
         return self.target.encode(read_values(y))
 
     def decode_cut(self, feature: int, code: int) -> float:
@@ -254,7 +256,7 @@ class Encoding:
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:
-        """Make an encoding from what `to_dict` gave."""
+        """Make an encoding from what `to_dict` returned."""
         try:
             columns = tuple(
                 lay_out(

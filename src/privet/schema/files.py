@@ -1,9 +1,9 @@
 """Schemas as YAML and JSON files.
 
-A file says exactly what the schema says: 1, 1.0, "1" and true are four different categories, and stay so. Both
-formats are read by JSON's rules: a plain scalar is a number, true, false or null only where JSON has it so, and
-text otherwise. YAML's older rules, by which ``no`` is false and ``2024-01-01`` a date, would change categories
-behind the writer's back. Reading runs no code: tags, aliases and deep nesting are refused.
+A file says exactly what the schema says: 1, 1.0, "1" and true are four different categories, and remain so. Both
+formats are read by JSON's rules: a plain scalar is a number, true, false or null only where it is so in JSON, and text
+otherwise. YAML's older rules, by which ``no`` is false and ``2024-01-01`` is a date, would silently change categories.
+Reading runs no code: tags, aliases and deep nesting are refused.
 """
 
 import json
@@ -26,7 +26,7 @@ MAX_DEPTH = 12
 
 
 def to_dict(schema: Schema) -> dict[str, Any]:
-    """Plain data in a fixed order; options that have their default value are left out."""
+    """The schema as plain data in a fixed order; options that have their default value are left out."""
     document: dict[str, Any] = {
         "version": VERSION,
         "features": {name: _domain_to_dict(domain) for name, domain in schema.features.items()},
@@ -56,7 +56,7 @@ def _domain_to_dict(domain: Domain) -> dict[str, Any]:
 
 
 def _short(number: float) -> float | int:
-    """17.0 as 17, which reads better and means the same bound."""
+    """Write 17.0 as 17, which reads better and means the same bound."""
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
@@ -181,7 +181,7 @@ def load(path: str | PathLike[str]) -> Schema:
 
 
 def _brief(message: str, start: int = 300, end: int = 160) -> str:
-    """Cut out the middle of what is too long to read: a file may hold anything. The remedy stands at the end."""
+    """Shorten a long message, which may quote a file, in the middle: the remedy is at its end."""
     return message if len(message) <= start + end else f"{message[:start]} ... {message[-end:]}"
 
 
@@ -241,7 +241,7 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Dumper(yaml.SafeDumper):
-    """PyYAML's safe dumper that quotes every text which some YAML reader might take for something else."""
+    """PyYAML's safe dumper, quoting every string that some YAML reader might take for something else."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

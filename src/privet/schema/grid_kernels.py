@@ -1,6 +1,6 @@
-"""Counting of cuts below numbers, compiled. Two ways, one answer: the number of cuts strictly below each value.
+"""Compiled counting of cuts: the number of cuts strictly below each value, found by rounding or by binary search.
 
-This file is only fetched when the first frame is encoded, since numba takes long to import.
+This file is imported only when the first frame is encoded, since numba takes long to import.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 from privet.compiling import compiled
 from privet.schema.grids import prepared
 
-_ROWS_IN_TURN = 256  # one cache line of each of these rows fits the nearest cache, and serves eight features in turn
-_SEARCHES = 8
-_ROWS_CONVERTED = 16_384  # a buffer of doubles this long stays in the second-level cache
+_ROWS_IN_TURN = 256  # one cache line of each of these rows fits into the first-level cache and serves eight features
+_SEARCHES_SIDE_BY_SIDE = 8
+_ROWS_CONVERTED_AT_ONCE = 16_384  # a buffer of so many doubles stays in the second-level cache
 
 Floats = NDArray[np.float64]
 
 
 @compiled
 def count_by_rounding(values: Floats, cuts: Floats, cuts_per_unit: float, nan_code: int, out: NDArray[Any]) -> None:
-    """Find the nearest cut by arithmetic, then ask that cut on which side of it the value lies; no branch.
+    """Find the nearest cut by arithmetic, then compare the value with it; without branches.
 
     Exact if and only if every cut is its own nearest cut, which `privet.schema.grids` checks. Proof: the place computed
     here never falls as the value rises, since rounding is monotone. So a value between two neighbouring cuts finds one
@@ -43,9 +43,9 @@ def count_by_rounding(values: Floats, cuts: Floats, cuts_per_unit: float, nan_co
 def count_by_search(values: Floats, cuts: Floats, nan_code: int, out: NDArray[Any]) -> None:
     """Find the cells by binary searches, eight side by side and without branches that a processor could mispredict."""
     n_rows, n_cuts = values.size, cuts.size
-    base = np.zeros(_SEARCHES, dtype=np.uint32)
-    for start in range(0, n_rows, _SEARCHES):
-        width = min(_SEARCHES, n_rows - start)
+    base = np.zeros(_SEARCHES_SIDE_BY_SIDE, dtype=np.uint32)
+    for start in range(0, n_rows, _SEARCHES_SIDE_BY_SIDE):
+        width = min(_SEARCHES_SIDE_BY_SIDE, n_rows - start)
         base[:] = 0
         length = n_cuts
         # Invariant: every cut before `base` is below the value; its cell lies in base .. base + length.
@@ -91,7 +91,7 @@ def count_cells_of_rows(
     columns : int64 array
         Which columns to count in; the further arrays have an entry for each of these.
     cuts : float64 array
-        The cuts of all these columns in a row; those of a column end at its entry in `cuts_end`.
+        The cuts of all these columns, one after the other; those of a column end at its entry in `cuts_end`.
     """
     for start in range(0, values.shape[0], _ROWS_IN_TURN):
         stop = min(start + _ROWS_IN_TURN, values.shape[0])
@@ -120,11 +120,11 @@ def count_cuts_below(values: NDArray[Any], cuts: Sequence[float], nan_code: int,
         count_cells(values, *grid, nan_code, out)
         return
     # Converting block by block needs no second copy of the column, and one compiled function serves all dtypes.
-    buffer = np.empty(min(_ROWS_CONVERTED, len(values)), dtype=np.float64)
-    for start in range(0, len(values), _ROWS_CONVERTED):
-        stop = min(start + _ROWS_CONVERTED, len(values))
+    buffer = np.empty(min(_ROWS_CONVERTED_AT_ONCE, len(values)), dtype=np.float64)
+    for start in range(0, len(values), _ROWS_CONVERTED_AT_ONCE):
+        stop = min(start + _ROWS_CONVERTED_AT_ONCE, len(values))
         block = buffer[: stop - start]
-        with np.errstate(all="ignore"):  # what a wider float or a signalling NaN does there is a fact about a record
+        with np.errstate(all="ignore"):  # a warning (overflow, a signalling NaN) would reveal something about a record
             block[:] = values[start:stop]
         count_cells(block, *grid, nan_code, out[start:stop])
 
@@ -135,7 +135,7 @@ def count_cuts_below_in_rows(
     nan_codes: Mapping[int, int],
     out: NDArray[Any],
 ) -> None:
-    """Do the same for columns of an array that is stored row by row, without turning it into columns first.
+    """Do the same for columns of an array that is stored row by row, without copying it into column order first.
 
     Parameters
     ----------

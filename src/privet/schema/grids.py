@@ -18,14 +18,15 @@ DEFAULT_BINS = 32
 MAX_CODES = 65_535
 """The most codes that one feature may have, "other" and "missing" included."""
 
-_DIGITS = Context(prec=50)
+_FIFTY_DIGITS = Context(prec=50)
 
 
 @lru_cache(maxsize=4096)
 def linear_cuts(low: float, high: float, bins: int) -> tuple[float, ...]:
     """Cuts of `bins` cells of equal width, each the double nearest to its exact place."""
     start, end = Fraction(low), Fraction(high)
-    # In whole numbers, whose quotients Python rounds correctly: fractions would be reduced for every cut.
+    # Whole numbers are faster than fractions, which would be reduced for every cut; Python rounds their quotients
+    # correctly.
     unit = lcm(start.denominator, end.denominator)
     first, last = (bound.numerator * (unit // bound.denominator) for bound in (start, end))
     step = last - first
@@ -36,27 +37,27 @@ def linear_cuts(low: float, high: float, bins: int) -> tuple[float, ...]:
 def log_cuts(low: float, high: float, bins: int) -> tuple[float, ...]:
     """Cuts whose distance from `low` grows geometrically: `low + (high - low + 1) ** (i / bins) - 1`.
 
-    The one under the power keeps the spacing finite at `low`, so the grid also serves ranges that start at or below
-    zero. Cells are about as wide as one unit near `low`; a feature whose whole range is far below one unit is better
+    The one that is added under the power keeps the spacing finite at `low`, so the grid also suits ranges that start at
+    or below zero. Near `low` cells are about one unit wide; a feature whose whole range is far below one unit should be
     rescaled, or given explicit edges.
     """
     start = Decimal(low)
-    growth = _DIGITS.ln(_DIGITS.add(_DIGITS.subtract(Decimal(high), start), 1))
+    growth = _FIFTY_DIGITS.ln(_FIFTY_DIGITS.add(_FIFTY_DIGITS.subtract(Decimal(high), start), 1))
 
     def cut(i: int) -> float:
-        power = _DIGITS.exp(_DIGITS.divide(_DIGITS.multiply(growth, i), bins))
-        return float(_DIGITS.add(start, _DIGITS.subtract(power, 1)))
+        power = _FIFTY_DIGITS.exp(_FIFTY_DIGITS.divide(_FIFTY_DIGITS.multiply(growth, i), bins))
+        return float(_FIFTY_DIGITS.add(start, _FIFTY_DIGITS.subtract(power, 1)))
 
     return _inner((cut(i) for i in range(1, bins)), low, high)
 
 
 def _inner(cuts: Any, low: float, high: float) -> tuple[float, ...]:
-    """Drop what rounding pushed onto a neighbour or out of the range: a very narrow range has fewer cells."""
+    """Drop cuts that rounding made equal or moved out of the range: a very narrow range has fewer cells."""
     return tuple(dict.fromkeys(cut for cut in cuts if low <= cut < high))
 
 
 class Grid(NamedTuple):
-    """Cuts, prepared for counting: `cuts_per_unit` is zero where a value's nearest cut is not found by arithmetic."""
+    """Cuts, prepared for counting; `cuts_per_unit` is zero if arithmetic does not find a value's nearest cut."""
 
     cuts: npt.NDArray[np.float64]
     cuts_per_unit: float

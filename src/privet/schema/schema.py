@@ -1,9 +1,7 @@
 """What is public: features with their domains, the target, the neighbour relation, the unit of privacy.
 
-Before it spends anything, a learner may look at a schema and at public hints, and at nothing else. So a schema
+Before it spends anything, a learner may look at a schema and at public hints, and at nothing else. Therefore a schema
 is written from public knowledge (a codebook, a form, common sense), not from the data that it is to protect.
-
-The domains are written in `domains.py` and offered from here.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -14,7 +12,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from privet.errors import SchemaError
-from privet.frames.reading import Category
+from privet.frames.values import Category
 from privet.schema.domains import Categorical, Domain, Numeric, has_surrogates, refuse
 from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
 from privet.schema.grids import DEFAULT_BINS, MAX_CODES
@@ -31,12 +29,12 @@ MAX_CLASSES = 1_000
 
 @dataclass(frozen=True)
 class Unit:
-    """Whom the guarantee protects, where one person may own several rows.
+    """Whom the guarantee protects, where one person may have several rows.
 
     Parameters
     ----------
     column : str
-        The column that names the person; not a feature.
+        The column that identifies the person. It is not a feature.
     max_rows : int
         The most rows of one person that take part; the budget is divided accordingly.
     """
@@ -62,15 +60,16 @@ class Schema:
     features : mapping of str to Numeric or Categorical
         The domain of each feature, in the order in which a plain array has its columns.
     target : Categorical or Numeric
-        The classes, or the bounds of a number to be predicted.
+        The classes, or the bounds of a regression target.
     classes : sequence, optional
         Shorthand for ``target=Categorical(classes)``.
     neighbours : {"add_remove", "replace", "label"}
-        What the guarantee hides: that a record is there; what it says; its label only.
+        What the guarantee hides: whether a record is present, its content, or only its label.
     unit : Unit, optional
-        Whom it hides, where one person may own several rows. By default each record is its own person.
+        Whom the guarantee protects, where one person may have several rows. By default every record counts as a
+        separate person.
     inferred : str, optional
-        Why nothing is guaranteed, for a schema that was read off private data.
+        For a schema that was read off private data: why nothing is guaranteed.
 
     Examples
     --------
@@ -133,7 +132,7 @@ class Schema:
         return dict(self._features)
 
     def encoding(self, bins: int = DEFAULT_BINS) -> Encoding:
-        """How records become codes; `bins` cells for numeric features that do not say otherwise."""
+        """How records become codes; numeric features that do not say otherwise have `bins` cells."""
         if type(bins) is not int or not 2 <= bins < MAX_CODES:
             raise SchemaError(f"bins must be a whole number from 2 to {MAX_CODES - 1:,}, got {bins!r}; e.g. 32")
         if isinstance(self.target, Categorical):
@@ -147,14 +146,14 @@ class Schema:
         return sha256(dumps(self.to_dict(), separators=(",", ":")).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, as it stands in a file."""
+        """The schema as plain data, as written to files."""
         from privet.schema.files import to_dict
 
         return to_dict(self)
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "Schema":
-        """Make a schema from what `to_dict` gave."""
+        """Make a schema from what `to_dict` returned."""
         from privet.schema.files import from_dict
 
         return from_dict(document)
@@ -194,11 +193,11 @@ class Schema:
             Must be True: you state that the categories in the dtypes are public knowledge, and were not read off
             the data.
         bounds : mapping of str to (low, high)
-            Public bounds of the numeric columns; a dtype does not tell them.
+            Public bounds of the numeric columns, which a dtype does not declare.
         missing : collection of str
             The columns in which missing values have a code of their own.
         """
-        from privet.schema.check import from_dtypes
+        from privet.schema.inference import from_dtypes
 
         return from_dtypes(
             frame, target, public=public, bounds=bounds, missing=missing, neighbours=neighbours, unit=unit
@@ -213,9 +212,9 @@ class Schema:
         target
             A column's name, or the labels themselves.
         task : {"classification", "regression"}, optional
-            What the target is. By default, numbers that are not all whole are a regression's.
+            What the target is. By default, a target of numbers that are not all whole is one for regression.
         """
-        from privet.schema.check import infer
+        from privet.schema.inference import infer
 
         return infer(frame, target, task)
 

@@ -1,31 +1,19 @@
-"""From a user's frame to an encoded table, record by record; and which records are of one unit."""
+"""Encoding a frame and its labels into a table, record by record."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Callable, Sequence
 from typing import Any
-from uuid import UUID
 
-import joblib
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.errors import SchemaError
-from privet.frames.reading import open_frame, quietly, read_values
-from privet.randomness.hashing import siphash_rows
+from privet.frames.opening import open_frame
+from privet.frames.values import quietly
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import MemoryTable
-
-_MOST_DIGITS = 4000  # of an id; Python itself refuses to write much longer numbers
-
-
-def threads(n_jobs: int | None) -> int:
-    """Return the number of threads that scikit-learn's ``n_jobs`` means."""
-    return 1 if n_jobs is None else int(joblib.effective_n_jobs(n_jobs))
+from privet.tables.units import bound_rows, read_units
 
 
 def encode_table(
@@ -33,7 +21,7 @@ def encode_table(
 ) -> MemoryTable:
     """Encode features and labels; leave out records without a label, and rows of a unit beyond its maximum.
 
-    `key` draws a fresh secret key; which rows of a unit stay hangs on it.
+    `key` draws a fresh secret key, which decides which rows of a unit stay.
     """
     if y is None:
         raise SchemaError("fit() needs the labels: pass them as the second argument, fit(X, y)")
@@ -53,10 +41,10 @@ def encode_table(
 
 
 def of_width(X: Any, width: int) -> Any:
-    """Turn a list of rows into an array of so many columns; return anything else as it is.
+    """Turn a list of rows into an array with `width` columns; return anything else as it is.
 
-    *Privacy.* No rows tell no width, and a row of another length is one record's doing: neither is an error. All values
-    of such a row count as missing.
+    *Privacy.* An empty list has no width, and a row of another length depends on a single record, so neither raises an
+    error. All values of a row of another length count as missing.
     """
     if isinstance(X, np.ndarray) and X.shape in ((0,), (0, 0)):
         return np.empty((0, width), dtype=X.dtype)
@@ -78,157 +66,3 @@ def _cells(row: Any) -> Sequence[Any]:
             return [] if isinstance(row, str) else list(row)
     except Exception:  # not a row at all
         return []
-
-
-@dataclass(frozen=True)
-class Units:
-    """Which unit each row belongs to.
-
-    Parameters
-    ----------
-    ids : array
-        Equal for two rows if and only if they are of one unit.
-    words : uint64 array
-        A word for each unit, to be hashed; it does no harm if two units share one.
-    present : bool array
-        Where there is a unit at all; `ids` and `words` mean nothing elsewhere.
-    """
-
-    ids: NDArray[Any]
-    words: NDArray[np.uint64]
-    present: NDArray[np.bool_]
-
-
-@np.errstate(all="ignore")
-def read_units(column: Any) -> Units:
-    """Read the column that names the units, exactly, as its declared dtype says.
-
-    Whole numbers, decimals and texts are told apart to the last digit, and floats by their value (a column of floats
-    holds whole numbers exactly up to 2^53; beyond, neighbouring ones were one before they came here). A column of
-    plain objects has no dtype to go by: see `canonical_id`. Missing values, NaN and infinities are no unit.
-
-    *Privacy.* Who is one unit is part of the guarantee. If two people became one, removing one could bring in rows of
-    the other; if one became two, they would be protected half as well. Each value is read by itself; errors depend on
-    the dtype alone.
-    """
-    values = read_values(column, exact=True)
-    if values.kind == "unsupported":  # its data are all alike: two people would be taken for one
-        raise SchemaError(f"units cannot be told from a column of dtype {values.dtype}; convert it to text or integers")
-    data = values.data
-    if values.labels is not None:
-        of_label, words = _number_texts(map(canonical_id, values.labels))
-        ids, words = np.append(of_label, -1).take(data), np.append(words, np.uint64(0)).take(data)
-        present = ids >= 0
-    elif data.dtype == object:
-        ids, words = _number_texts(map(canonical_id, data))
-        present = ids >= 0
-    elif data.dtype.kind == "f":
-        present = np.isfinite(data)
-        ids = data + data.dtype.type(0)  # one zero out of two
-        words = ids.astype(np.float64).view(np.uint64)
-    else:
-        present = np.ones(len(data), dtype=bool)
-        ids, words = data, data.astype(np.uint64)
-    return Units(ids, words, present if values.absent is None else present & ~values.absent)
-
-
-def canonical_id(value: object) -> str | None:
-    """Bring an id of a column of plain objects to the text that stands for it; None if it names no unit.
-
-    A text is taken as it is, bytes as the UTF-8 that they are. A number of any type is its decimal digits, without
-    trailing zeros: ``7``, ``np.int64(7)``, ``7.0``, ``Decimal("7.00")`` and ``"7"`` are one unit; the texts ``"07"``
-    and ``"7.0"`` are others. A bool is ``"True"`` or ``"False"``, a UUID its usual text. Everything else is no unit.
-
-    Examples
-    --------
-    >>> [canonical_id(value) for value in (7, 7.0, "7", b"7", Decimal("7.50"), float("nan"), [7])]
-    ['7', '7', '7', '7', '7.5', None, None]
-    """
-    if type(value) is str:
-        return value
-    try:
-        return _text_of(value)
-    except Exception:  # whatever an odd value does when it is asked: it names no unit
-        return None
-
-
-def _text_of(value: object) -> str | None:
-    # A subclass may answer anything, so its base is asked in its place.
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, bytes):
-        return bytes.decode(value, "utf-8", "surrogateescape")
-    if isinstance(value, bool | np.bool_):
-        return str(bool(value))
-    if isinstance(value, int):
-        return int.__repr__(value)
-    if isinstance(value, np.integer) and not isinstance(value, np.timedelta64):
-        return int.__repr__(int(value))
-    if isinstance(value, float):
-        return _text_of_ratio(float.as_integer_ratio(value), float.__repr__(value))
-    if isinstance(value, np.floating):
-        return _text_of_ratio(value.as_integer_ratio(), np.format_float_scientific(value))
-    if isinstance(value, Decimal):
-        return _text_of_decimal(value)
-    return UUID.__str__(value) if isinstance(value, UUID) else None
-
-
-def _text_of_ratio(ratio: tuple[int, int], shortest: str) -> str | None:
-    return int.__repr__(ratio[0]) if ratio[1] == 1 else _text_of_decimal(Decimal(shortest))
-
-
-def _text_of_decimal(value: Decimal) -> str | None:
-    if not Decimal.is_finite(value):
-        return None
-    if Decimal.is_zero(value):
-        return "0"
-    if abs(Decimal.adjusted(value)) > _MOST_DIGITS:
-        return None
-    text = Decimal.__format__(value, "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _number_texts(texts: Iterable[str | None]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Number texts as they come, -1 for None; and give each a word that depends on it alone."""
-    every = list(texts)
-    distinct = [text for text in dict.fromkeys(every) if text is not None]
-    number_of: dict[str | None, int] = {text: number for number, text in enumerate(distinct)} | {None: -1}
-    numbers = np.fromiter(map(number_of.__getitem__, every), dtype=np.int64, count=len(every))
-    words = np.fromiter(map(_word, distinct), dtype=np.uint64, count=len(distinct))
-    return numbers, np.append(words, np.uint64(0)).take(numbers)
-
-
-def _word(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
-
-
-def n_units(X: Any, column: str) -> int:
-    """Count the units of a frame, exactly: the number is as private as the frame."""
-    units = read_units(open_frame(X).named(column))
-    return len(np.unique(units.ids[units.present]))
-
-
-def bound_rows(
-    units: Units,
-    codes: NDArray[np.unsignedinteger],
-    target: NDArray[np.int32],
-    max_rows: int,
-    key: bytes,
-) -> NDArray[np.bool_]:
-    """Mark at most `max_rows` records of each unit, those with the smallest keyed hash of unit and content.
-
-    *Privacy.* Which rows of a unit stay depends on that unit's rows and the fresh secret key alone, so adding or
-    removing a unit adds or removes at most `max_rows` records and changes no other. Equal rows of a unit have equal
-    hashes; which of them stays makes no difference. Rows without a unit are left out. Units are told apart by their
-    ids, not by hashes.
-    """
-    content = np.vstack([codes.astype(np.uint16), target.astype(np.uint16)[None, :]])
-    ranks = siphash_rows(key, units.words, content)
-    rows = np.flatnonzero(units.present)
-    order = rows[np.lexsort((ranks[rows], units.ids[rows]))]
-    ids = units.ids[order]
-    firsts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1])) if len(order) else order
-    place = np.arange(len(order)) - np.repeat(firsts, np.diff(np.append(firsts, len(order))))
-    kept = np.zeros(len(units.present), dtype=bool)
-    kept[order[place < max_rows]] = True
-    return kept

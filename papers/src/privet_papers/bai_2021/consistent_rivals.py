@@ -16,14 +16,13 @@ from privet.estimators.learning import Hints
 from privet.learners.multinomial_forest.honest_growth import HonestRule, grow_honest_forest, majority_labels
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
-from privet.parameters import check_whole
+from privet.parameters import check_whole, threads
 from privet.privacy.plan import PlanWithoutNoise
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
-from privet.tables.reading import threads
 
 FINE_BINS = 1024
 

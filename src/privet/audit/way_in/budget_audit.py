@@ -1,4 +1,4 @@
-"""Budgets: a fit is charged in full before its learner is asked to grow, and refused where too little is left."""
+"""A fit is charged in full to a budget before its learner grows, and refused if too little is left."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FLAW = "a fit inside a budget draws before it is charged, or is charged too litt
 
 
 def budget_audit(estimator: PrivateEstimator) -> list[Finding]:
-    """Fit under a budget that suffices once; what is not proven must be refused at once."""
+    """Fit twice under a budget that suffices for one fit; a fit without a proof must be refused at once."""
     planned = estimator.plan()
     if not planned.proven:
         with budget(epsilon=1000.0, delta=0.5):

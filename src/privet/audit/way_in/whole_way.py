@@ -37,7 +37,7 @@ THOROUGH = WayInEffort(100, (2, 3), 6, 1_500, small=True)
 
 
 def way_in_audit(estimator: PrivateEstimator, effort: WayInEffort, notes: list[str]) -> list[Finding]:
-    """Check all that stands between a frame and a learner, and all that the learner draws from.
+    """Check everything between a frame and a learner, and everything that the learner draws from.
 
     Parameters
     ----------

@@ -14,11 +14,10 @@ from privet.estimators.learning import Hints
 from privet.learners.boosting.additive import Additive
 from privet.learners.boosting.learner import Boosting
 from privet.learners.boosting.outline import is_better_pure
-from privet.parameters import check_whole
+from privet.parameters import check_whole, threads
 from privet.privacy.terms import Allowance, Terms
 from privet.schema.encoding import Encoding, RangeTarget
 from privet.schema.schema import Schema
-from privet.tables.reading import threads
 
 Auto = Literal["auto"]
 

@@ -149,13 +149,13 @@ class DisjointForestClassifier(PrivateClassifier):
     depth_rule : {"table", "printed"}, default="table"
         Which of the paper's two versions of that rule.
     composition : {"disjoint", "sequential"}, default="disjoint"
-        Deal the records to the trees by secret coins, each tree spending epsilon; or show all records to all trees,
-        each spending a part of it. The second takes ``n_trees`` times as long.
+        *disjoint*: a secret coin deals each record to one tree, and every tree spends all of epsilon. *sequential*:
+        every tree sees all records and spends its part of epsilon, which takes ``n_trees`` times as long.
     empty : {"omit", "uniform"}, default="omit"
-        *omit*: labels follow the margin law (`privet.learners.disjoint_forest.margin_law`), under which a leaf without
-        a clear majority mostly abstains, wherever that law is the better one: K classes with ``K <= 2 exp(epsilon)``.
-        *uniform*, and otherwise: permute-and-flip on class counts, where an empty leaf votes for a random class as in
-        the paper.
+        How a leaf votes that has no records, or no clear majority. *omit*: it mostly abstains, since labels follow the
+        margin law (`privet.learners.disjoint_forest.margin_law`) wherever that law is the better one: K classes with
+        ``K <= 2 exp(epsilon)``. *uniform*, and otherwise: labels are drawn by permute-and-flip on class counts, so that
+        an empty leaf votes for a random class, as in the paper.
     max_leaves : int, default=65536
         Trees with more leaves share so many buckets among them, by a public hash of the path.
     n_rows_hint : int, optional

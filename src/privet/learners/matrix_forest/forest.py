@@ -53,7 +53,8 @@ class MatrixForestClassifier(PrivateClassifier):
     max_depth : int, default=4
         Features on every path; the most that are tried with ``tune``.
     voting : {"weight", "hard", "balanced", "probability"}, default="weight"
-        Leaves add up their counts, each gives one vote, counts relative to class totals, or class shares.
+        How the trees' leaves are combined. *weight*: their class counts are added up. *hard*: each leaf gives one
+        vote. *balanced*: counts relative to the classes' totals are added up. *probability*: class shares are added up.
     n_ensembles : int or "auto", default=1
         Number of feature subsets, each with its share of the trees and of the budget; "auto" goes with
         ``tune="public"``.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError
-from privet.frames.reading import open_frame, read_feature
+from privet.frames.opening import open_frame, read_feature
 from privet.learners.matrix_forest.domain_cells import DomainCells, Subset
 from privet.learners.matrix_forest.votes import BatchVotes, ForestVotes, Workload
 from privet.privacy.terms import Share, Terms

@@ -20,7 +20,7 @@ from privet.learners.multinomial_forest.honest_growth import HonestRule, grow_ho
 from privet.learners.multinomial_forest.honest_plan import check_partition_rate
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
-from privet.parameters import check_choice, check_whole, exact
+from privet.parameters import check_choice, check_whole, exact, threads
 from privet.privacy.plan import PlanWithoutNoise
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
@@ -28,7 +28,6 @@ from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
 from privet.tables.protocol import IntArray
-from privet.tables.reading import threads
 
 Criterion = Literal["gini", "entropy"]
 LeafRule = Literal["algorithm", "every_leaf"]

@@ -189,7 +189,8 @@ class MultinomialForestClassifier(PrivateClassifier):
         How often a node takes a random split of a random feature, by a public coin. Above zero, every feature is split
         again and again whatever the data says, which keeps the forest consistent at a fixed epsilon.
     composition : {"sequential", "disjoint"}, default="sequential"
-        Several trees share the budget, or share the records (by secret coins).
+        *sequential*: every tree sees all records and spends its part of epsilon. *disjoint*: a secret coin deals each
+        record to one tree, and every tree spends all of epsilon.
     n_rows_hint : int, optional
         A public guess at the number of records, its order of magnitude is enough. Decides the depth; never checked
         against the data.

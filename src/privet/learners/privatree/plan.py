@@ -14,10 +14,10 @@ from privet.privacy.plan import Plan
 from privet.privacy.terms import Share
 from privet.trees.quantiles import OfFeature
 
-LEAF_PART = Fraction(3, 10)  # of the budget, where nothing is known about the number of records
+LEAF_PART = Fraction(3, 10)  # of the budget, if nothing is known about the number of records
 MOST_LEAF_PART = Fraction(1, 2)  # equation 8
 LEAST_LEAF_PART = Fraction(1, 10)  # costs splits next to nothing, and leaves are what people read
-SIGNAL = 5  # how many times its selection's noise an average node's records must outweigh
+LEAST_SIGNAL_TO_NOISE = 5  # of a level: the records of an average node over the noise of its selection
 
 
 @dataclass(frozen=True)
@@ -60,18 +60,18 @@ def tree_budget(
     n_rows : int, optional
         A public guess at the number of the tree's records.
     leaf_need : Fraction
-        What a leaf needs: `label_error` over the accuracy that wrong labels may cost at the most.
+        What a leaf needs: `label_error` divided by the most accuracy that wrong labels may cost.
 
     Notes
     -----
-    With a guess n at the number of records the leaves get an epsilon of ``2^depth * leaf_need / n``, but no more than
-    half, and no less than a tenth. The paper's equation 7 has twice as much: class counts move in one direction only,
-    so the factor two of its mechanism is not needed. Without a guess they get a fixed part. The levels share the rest
-    equally.
+    With a guess n at the number of records, the leaves get an epsilon of ``2^depth * leaf_need / n``, but at most half
+    and at least a tenth of the budget. The paper's equation 7 has twice as much: class counts move in one direction
+    only, so the factor two of its mechanism is not needed. Without a guess the leaves get a fixed part. The levels
+    share the rest equally.
 
-    Differs from the paper: it always grows to the full depth. A selection among C candidates at rate r is off by about
-    ln(C) / r records, so a level whose average node has not several times as many only adds noise. With a guess at the
-    number of records such levels are left out; at least one stays.
+    Differs from the paper, which always grows to the full depth. A selection among C candidates at rate r is off by
+    about ln(C) / r records, so a level whose average node does not have several times as many records only adds noise.
+    With a guess at the number of records such levels are left out, but at least one level stays.
 
     Examples
     --------
@@ -84,14 +84,15 @@ def tree_budget(
         return TreeBudget(0, Fraction(0), Fraction(1))
     depth = max_depth
     if share is not None and n_rows is not None:
-        while depth > 1 and n_rows * _rate(share, depth) / (steps * 2 ** (depth - 1)) < SIGNAL * math.log(n_candidates):
+        least = LEAST_SIGNAL_TO_NOISE * math.log(n_candidates)
+        while depth > 1 and n_rows * _rate(share, depth) / (steps * 2 ** (depth - 1)) < least:
             depth -= 1
     leaves = _leaf_part(2**depth * leaf_need * steps, share, n_rows)
     return TreeBudget(depth, (1 - leaves) / depth, leaves)
 
 
 def _rate(share: Share, parts: int) -> float:
-    """Return the rate of a selection that gets one of so many equal parts."""
+    """Return the rate of a selection that gets one of `parts` equal parts of a share."""
     if share.epsilon is not None:
         return float(share.epsilon / parts)
     assert share.rho is not None
@@ -112,7 +113,7 @@ def _leaf_part(need: Fraction, share: Share | None, n_rows: int | None) -> Fract
 
 @lru_cache(maxsize=64)
 def label_error(n_classes: int) -> Fraction:
-    """Return a bound, times epsilon, on how many records a permute-and-flip label loses against the best one.
+    """Return epsilon times a bound on how many records a permute-and-flip label loses against the best label.
 
     ``max over p of ln(1/p) (1 - (1 - (1-p)^K) / (K p))``, rounded up; 1 / (2 e) for two classes.
 
@@ -122,7 +123,7 @@ def label_error(n_classes: int) -> Fraction:
     0.18394
     """
     if n_classes < 2:
-        return Fraction(1, 10**5)  # nothing to label: as good as nothing
+        return Fraction(1, 10**5)  # with a single class there is nothing to lose
     p = np.linspace(1e-6, 1, 200_001)[:-1]
     worst = (-np.log(p) * (1 - (1 - (1 - p) ** n_classes) / (n_classes * p))).max()
     return Fraction(math.ceil(float(worst) * 10**5), 10**5)
@@ -145,7 +146,7 @@ class TreePlan:
 
     @property
     def path(self) -> tuple[Composition, ...]:
-        """What a record meets: nodes that stop and nodes that go on have no record in common."""
+        """The events on a record's path. Nodes that stop and nodes that go on have no record in common."""
         below: tuple[Composition, ...] = (self.leaves,)
         for level in reversed(self.levels):
             if level.early is not None:
@@ -156,7 +157,7 @@ class TreePlan:
 
 @dataclass(frozen=True)
 class PrivaTreePlan(Plan):
-    """Quantiles that all trees share, where they are asked for, then one tree after the other."""
+    """Quantiles that all trees share, if they are used, then one tree after the other."""
 
     depth: int
     quantiles: tuple[OfFeature, ...]

@@ -1,9 +1,9 @@
 """PrivaTree (Vos, Vos, Li, Erkin, Verwer 2023), Algorithm 1, with a proof that holds.
 
 One readable tree. The paper scores splits on a noisy histogram for each feature and charges the histograms as if
-features held different records; they hold the same ones, so its true cost is up to the number of features times what
-it states. Here every node makes one private selection among *all* splits of all features, whose cost does not depend
-on how many there are.
+features held different records. They hold the same records, so the true cost is up to the number of features times
+the stated one. Here every node makes one private selection among *all* splits of all features, whose cost does not
+depend on how many there are.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ LeafKind = Literal["labels", "counts"]
 Grid = Literal["schema", "quantiles", "jointexp"]
 Leaves = tuple[list[int], IntArray]  # the tree and the values of each
 
-BINS = 255  # as fine as one byte for a code allows; finer public grids cost next to nothing
-# The label of the larger of two Laplace counts loses up to max x (1/2 + x/4) exp(-x) = 0.293 records over epsilon; by
-# permute-and-flip, 0.184.
-COUNTS_COST_MORE = Fraction(8, 5)
+BINS = 255  # as fine as codes of one byte allow; a finer public grid costs next to nothing
+# A label taken from two Laplace counts loses up to max x (1/2 + x/4) exp(-x) = 0.293 records over epsilon, one by
+# permute-and-flip 0.184. So leaves with counts need this many times the budget of leaves with labels.
+BUDGET_OF_COUNTS_OVER_LABELS = Fraction(8, 5)
 FINE_BINS = 1024  # the public grid on which private quantiles are searched
 SEARCHES: dict[str, QuantileSearch | JointQuantiles] = {"quantiles": QuantileSearch(), "jointexp": JointQuantiles()}
 SEES = "the records of each node; nodes of one level are disjoint"
@@ -77,7 +77,7 @@ class PrivaTree:
         score, part = SCORES[self.criterion], _times(share, Fraction(1, self._passes))
         n_rows = None if hints.n_rows is None else hints.n_rows * self._passes // self.n_trees
         n_candidates = len(Candidates.all_of(FeatureCodes.of(encoding), public_rng(0)))
-        worst = label_error(encoding.n_classes) * (COUNTS_COST_MORE if self.leaves == "counts" else 1)
+        worst = label_error(encoding.n_classes) * (BUDGET_OF_COUNTS_OVER_LABELS if self.leaves == "counts" else 1)
         budget = tree_budget(self.max_depth, n_candidates, part, terms.steps, n_rows, worst / self.max_leaf_error)
         if self.leaf_part is not None and budget.depth:
             budget = TreeBudget(self.max_depth, (1 - self.leaf_part) / self.max_depth, self.leaf_part)
@@ -124,7 +124,7 @@ class PrivaTree:
 
     def _grow_tree(self, growth: GreedyGrowth, release: Release, tree: TreePlan, level: int = 0) -> list[Leaves]:
         """Grow the open nodes and all below them; return the leaves that they become."""
-        # Differs from the paper: no stop at pure or small nodes (line 7), which would tell what is in them.
+        # Differs from the paper: no stop at pure or small nodes (line 7), which would reveal what is in them.
         if level == len(tree.levels):
             values = self._leaf_values(growth.leaf_counts, release, tree.leaves)  # lines 8 and 9
             return [(growth.open_trees, values)]
@@ -152,7 +152,7 @@ class PrivaTree:
 
 
 def _stop_bonus(n_candidates: int, choice: Event) -> int:
-    """Return what makes not splitting as likely as all splits together where none of them gains anything."""
+    """Return the bonus that makes stopping as likely as all splits together, if no split gains anything."""
     return int(head_start(n_candidates, choice.parameter))
 
 
@@ -168,48 +168,49 @@ def _times(share: Share | None, part: Fraction) -> Share | None:
 
 
 class PrivaTreeClassifier(PrivateClassifier):
-    """One readable decision tree, each of its splits chosen privately among all that there are.
+    """One readable decision tree, whose splits are chosen privately among all possible splits.
 
-    Use it where people are to read the model, or as a strong and fast baseline: with a pure epsilon of 0.1 and some
-    ten thousand records it is close to a tree without privacy. `model_.plot()`, `model_.export_text()` and
-    `model_.rules()` show what was learned.
+    Use it where people should be able to read the model, or as a strong and fast baseline. `model_.plot()`,
+    `model_.export_text()` and `model_.rules()` show what was learned.
 
     Parameters
     ----------
     epsilon : float or None, default=1.0
-        The privacy budget of a fit; None for the twin without privacy.
+        The privacy budget of a fit; None for a model without privacy.
     delta : float, default=0.0
         Zero for pure epsilon (permute-and-flip), else the exponential mechanism and zero-concentrated composition.
     schema : Schema, optional
-        What is public. Without it domains are read off the data, and nothing is guaranteed.
+        What is public. Without it, domains are read off the data, and nothing is guaranteed.
     max_depth : int, default=4
-        The most levels of splits. With `n_rows_hint` the tree may be planned shallower: levels that the budget cannot
+        The most levels of splits. With `n_rows_hint` the tree may be planned with fewer: levels that the budget cannot
         pay for would only add noise.
     n_trees : int, default=1
         More than one for a small forest that votes.
     composition : {"sequential", "disjoint"}, default="sequential"
-        Several trees share the budget, or share the records (by secret coins).
+        *sequential*: every tree sees all records and spends its part of epsilon. *disjoint*: a secret coin deals each
+        record to one tree, and every tree spends all of epsilon.
     criterion : {"mix", "gini", "errors"}, default="mix"
         What makes a split a good one; see `privet.trees.scores`.
     leaves : {"counts", "labels"}, default="counts"
-        Noisy class counts in each leaf, for probabilities; or only a label, by permute-and-flip as in the paper. Labels
-        are right a little more often, counts have by far the better probabilities (docs/learners/privatree.md).
+        What is released of each leaf. *counts*: noisy class counts, which give probabilities. *labels*: only a label,
+        by permute-and-flip as in the paper. docs/learners/privatree.md compares the two.
     grid : {"schema", "quantiles", "jointexp"}, default="schema"
-        Thresholds of the schema's public grid, which cost nothing; or private quantiles, recursive or all of a feature
-        at once, which are charged for every numeric feature; for long tails a schema with grid="log" was better.
+        Where thresholds come from. *schema*: the schema's public grid, which costs nothing. *quantiles* and *jointexp*:
+        private quantiles, found recursively or all of a feature at once, which are charged for every numeric feature.
+        For long tails a schema with grid="log" is usually the better choice.
     stop : bool, default=False
         Whether a node may also choose, privately, not to be split. Its leaf then gets what the levels below it would
         have spent.
     bins : int, default=255
-        Cells of a numeric feature whose schema leaves that open.
+        Number of cells of a numeric feature whose schema does not set it.
     max_leaf_error : float, default=0.01
-        How much accuracy wrong labels in the leaves may cost; decides the leaves' part of the budget (the paper's
+        How much accuracy wrong labels in the leaves may cost. It decides the leaves' part of the budget (the paper's
         equations 7 and 8).
     n_rows_hint : int, optional
-        A public guess at the number of records, its order of magnitude is enough. Decides the leaves' part of the
-        budget and the depth; never checked against the data.
+        A public guess at the number of records; its order of magnitude is enough. It decides the leaves' part of the
+        budget and the depth. Never compared with the data.
     random_state : int, RandomState, Generator or None
-        Seeds public choices: the orders of features with very many categories. Noise never depends on it.
+        Seeds public choices: the order of the categories of features that have very many. Noise never depends on it.
     n_jobs : int, optional
         Number of threads; results do not depend on it.
 
@@ -224,13 +225,13 @@ class PrivaTreeClassifier(PrivateClassifier):
 
     Notes
     -----
-    *Privacy.* Neighbours as the schema says. Candidates are public. A record is in one child of every candidate split
-    at once, and adding it lowers each score by an amount within [0, R], whatever the number of features
-    (`privet.trees.scores`): one selection of range R for each level, since nodes of a level are disjoint. Leaves: class
-    counts, of range (labels) or sensitivity (counts) one. Costs add up over levels and leaves. Every node is split
-    down to the planned depth and every leaf goes through the mechanism, whether or not a record reached it. With `stop`
-    the node's own score is one more candidate of the same range, plus a public constant, and a leaf that stops spends
-    what its path has left after that choice: no path spends more than the whole.
+    *Privacy.* The schema declares the neighbours. Candidates are public. A record is in one child of every candidate
+    split at once, and adding it lowers each score by an amount within [0, R], whatever the number of features
+    (`privet.trees.scores`). So each level is one selection of range R, since nodes of a level are disjoint. Leaves
+    release class counts of sensitivity one, or labels chosen by scores of range one. Costs add up over levels and
+    leaves. Every node is split down to the planned depth and every leaf goes through the mechanism, whether or not a
+    record reached it. With `stop`, the node's own score is one more candidate of the same range, plus a public
+    constant. A leaf that stops spends what its path has left after that choice, so no path spends more than the whole.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Random decision forests (Bojarski, Choromanska, Choromanski, LeCun 2014), Algorithms 1 and 2.
 
 The trees are drawn without looking at the data: at every inner node a uniformly random feature, and a uniformly random
-threshold of its public range. Only what the leaves say depends on the data, and only it gets noise.
+threshold of its public range. Only the values of the leaves depend on the data, and only they get noise.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from privet.estimators.learning import Hints, Sharing
 from privet.learners.random_decision_forest.shape import ForestShape, forest_shape
 from privet.mechanisms.release import Release
 from privet.models.forest import Empty, Forest, LeafCounts, LeafLabels, Voting
-from privet.parameters import check_choice, check_whole
+from privet.parameters import check_choice, check_whole, threads
 from privet.privacy.events import Event, Mechanism, Sequential
 from privet.privacy.plan import InSequence
 from privet.privacy.terms import Allowance, Share, Terms
@@ -26,19 +26,18 @@ from privet.randomness.public import PublicRng, derive_seed, public_rng
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
-from privet.tables.reading import threads
 from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.random_trees import MAX_LEAVES, RandomTrees, check_leaves_fit
 
 Leaves = Literal["counts", "labels"]
 Auto = Literal["auto"]
 
-FINE_GRID = 255  # thresholds are uniform in the public range: as fine as one byte for a code allows
+FINE_GRID = 255  # thresholds are uniform in the public range, so the grid is as fine as codes of one byte allow
 
 
 @dataclass(frozen=True)
 class ForestPlan(InSequence):
-    """One release: what the leaves of all trees say."""
+    """One release: the values of the leaves of all trees."""
 
     shape: ForestShape
     leaves: Event
@@ -106,12 +105,12 @@ class RandomDecisionForest:
         return Forest(encoding, trees, LeafCounts(noisy, self.empty, derive_seed(rng)), self.voting)
 
     def _keeps_counts(self, share: Share | None) -> bool:
-        # Without privacy labels would save nothing, and a leaf that no record reached could not fall back on others.
+        # Without privacy labels save nothing, and an empty leaf with a label could not back off to its subtree.
         return share is None or self.leaves == "counts"
 
 
 class RandomDecisionForestClassifier(PrivateClassifier):
-    """A forest of completely random trees; nothing is spent on their shape, everything on what the leaves say.
+    """A forest of completely random trees, which spends nothing on their shape and everything on their leaves.
 
     The simplest private forest. Use it where records are few or epsilon is small, or as a baseline; where data is
     plentiful, learners that choose their splits are more accurate.
@@ -119,36 +118,39 @@ class RandomDecisionForestClassifier(PrivateClassifier):
     Parameters
     ----------
     epsilon : float or None, default=1.0
-        The privacy budget of a fit; None for the twin without privacy (the paper's Algorithm 1).
+        The privacy budget of a fit; None for a model without privacy (the paper's Algorithm 1).
     delta : float, default=0.0
-        Zero for pure epsilon: discrete Laplace noise, or labels by permute-and-flip. Above zero discrete Gaussian
-        noise, or the exponential mechanism, are used where they disturb less: for more than about ten trees (counts)
-        or five (labels). For fewer trees the pure mechanisms stay, and the ledger states the stronger guarantee, with
+        Zero for pure epsilon: discrete Laplace noise, or labels by permute-and-flip. Above zero, discrete Gaussian
+        noise or the exponential mechanism are used where they disturb less: for more than about ten trees (counts) or
+        five (labels). With fewer trees the pure mechanisms stay, and the ledger states the stronger guarantee, with
         delta = 0.
     schema : Schema, optional
-        What is public. Without it domains are read off the data, and nothing is guaranteed.
+        What is public. Without it, domains are read off the data, and nothing is guaranteed.
     n_trees : int or "auto", default="auto"
         Number of trees (the paper's k). "auto": sqrt(n epsilon) / 4, for n the public hint (or 1000), from 1 to 64.
     max_depth : int or "auto", default="auto"
         Height of every tree (the paper's h). "auto": log2(n epsilon / 4), from 1 to 12.
     voting : {"threshold", "majority", "probabilistic"}, default="threshold"
-        *threshold*: the leaves' class shares are averaged, and the largest wins. *majority*: each tree votes for the
-        class with the largest share in its leaf. *probabilistic*: shares are averaged and a class is drawn from them;
-        the coin depends on `random_state` and a record's place in X, so that `predict` repeats.
+        How the trees' leaves are combined. *threshold*: the leaves' class shares are averaged, and the largest wins.
+        *majority*: each tree votes for the class with the largest share in its leaf. *probabilistic*: shares are
+        averaged and a class is drawn from them; the coin depends on `random_state` and a record's place in X, so that
+        `predict` is repeatable.
     leaves : {"counts", "labels"}, default="counts"
-        What is released of each leaf: noisy class counts, or, for majority voting only, a label by permute-and-flip.
+        What is released of each leaf. *counts*: noisy class counts, which give probabilities. *labels*: only a label,
+        by permute-and-flip; for majority voting only.
     composition : {"sequential", "disjoint"}, default="sequential"
-        Every tree sees all records at epsilon / n_trees, or each record goes to one tree by a secret coin at all of
-        epsilon. The noise weighs the same either way; disjoint is faster to fit by a factor of `n_trees`, sequential
-        has no sampling error on top.
+        *sequential*: every tree sees all records and spends its part of epsilon. *disjoint*: a secret coin deals each
+        record to one tree, and every tree spends all of epsilon. Relative to the counts the noise is the same; disjoint
+        is faster to fit by a factor of `n_trees`, sequential has no sampling error.
     empty : {"back_off", "random"}, default="back_off"
-        What becomes of negative noisy counts. *back_off*: they are taken as zero; a leaf where none is left takes the
-        shares of the smallest subtree around it that has any. *random*: the paper's rule, random shares wherever one
-        count is negative. The paper's rule spoils every second pure leaf; it is here for comparison.
+        How a leaf votes whose noisy counts are not all positive. *back_off*: negative counts become zero, and a leaf
+        without any positive count takes the shares of the smallest subtree around it that has one. *random*: random
+        shares wherever a count is negative, as in the paper. This spoils every second pure leaf, and is meant for
+        comparison only.
     n_rows_hint : int, optional
         A public guess at the number of records, for "auto". Never compared with the data.
     random_state : int, RandomState, Generator or None
-        Seeds what is public: the shape of the trees, random shares, the coins of probabilistic voting. Noise, and the
+        Seeds public choices: the shape of the trees, random shares, the coins of probabilistic voting. Noise, and the
         coins of ``composition="disjoint"``, never depend on it.
     n_jobs : int, optional
         Number of threads; results do not depend on it.
@@ -164,11 +166,11 @@ class RandomDecisionForestClassifier(PrivateClassifier):
 
     Notes
     -----
-    *Privacy.* Neighbours as the schema says. Adding or removing a record changes one class count by one in one leaf of
-    each tree that sees it. *counts*: sensitivity ``n_trees`` in L1, its square root in L2 (disjoint: one). *labels*:
-    for each tree one selection on one-sided scores of range one, at epsilon / n_trees (disjoint: at epsilon). Every
-    leaf of every tree is released and stored, whether or not a record reached it. Voting, back-off and the coins at
-    prediction are post-processing. The running time of permute-and-flip depends on the counts.
+    *Privacy.* The schema declares the neighbours. Adding or removing a record changes one class count by one in one
+    leaf of each tree that sees it. *counts*: sensitivity ``n_trees`` in L1, its square root in L2 (disjoint: one).
+    *labels*: for each tree one selection on one-sided scores of range one, at epsilon / n_trees (disjoint: at epsilon).
+    Every leaf of every tree is released and stored, whether or not a record reached it. Voting, back-off and the coins
+    at prediction are post-processing. The running time of permute-and-flip depends on the counts.
 
     Examples
     --------
@@ -216,7 +218,7 @@ class RandomDecisionForestClassifier(PrivateClassifier):
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the largest share for each record, or one drawn by the shares. Spends nothing."""
         codes, forest = self._codes(X), cast(Forest, self.model_)
-        # The seed is public and in the model's file, so that a loaded model draws the same.
+        # The seed is public and part of the model file, so that a loaded model draws the same classes.
         coins = public_rng(forest.leaves.seed) if isinstance(forest.leaves, LeafCounts) else None
         labels: NDArray[Any] = self.classes_[forest.predict(codes, threads(self.n_jobs), coins)]
         return labels
@@ -238,7 +240,7 @@ class RandomDecisionForestClassifier(PrivateClassifier):
         )
 
     def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
-        """Stay with pure epsilon where that disturbs no more than what delta would buy: it is the stronger claim."""
+        """Keep pure epsilon, the stronger claim, where it adds no more noise than a positive delta would."""
         asked = super()._allowance(encoding, terms, hints)
         if asked is None or asked.rho is None:
             return asked

@@ -1,17 +1,15 @@
 """How many random trees, and how deep: a rule from public facts alone, for forests with noisy counts in the leaves.
 
-The rule has one idea and two constants. With n records and budget epsilon, x = n epsilon is what a data set amounts to
-in units of noise: n records, over noise of scale 1 / epsilon for one tree.
+The rule has one idea and two constants. With n records and a budget of epsilon, x = n epsilon is the size of the data
+set in units of noise: n records, over noise of scale 1 / epsilon for one tree.
 
-- *Depth*: 2^h = x / 4. A leaf of the average size then holds four times the noise of one tree. Emptier leaves are no
-  loss: where the noise leaves nothing of a leaf, it takes the shares of the subtree around it.
-- *Number of trees*: k = sqrt(x) / 4. Each further tree adds another random view of the data and makes the noise of all
-  others larger; k trees, averaged, have the noise of one times sqrt(k).
+- *Depth*: 2^h = x / 4. The average leaf then holds four times as many records as the scale of one tree's noise. Emptier
+  leaves do no harm: a leaf that is lost in the noise takes the shares of the subtree around it.
+- *Number of trees*: k = sqrt(x) / 4. Each further tree adds another random view of the data but increases the noise of
+  all others; the average of k trees has the noise of one tree times sqrt(k).
 
-The theorems' own optimum (`privet_papers.bojarski_2014.private_theorems.k_opt`) says nothing below some 10^23 records.
-Both constants and both exponents were chosen, as the best of some 3,000 rules tried in a simulation, over 15 data sets
-and six budgets together, not for any one of them; what the rule gives up against the best of a grid is measured in
-docs/learners/random_decision_forest.md.
+docs/learners/random_decision_forest.md says how the constants were chosen, and measures what the rule gives up against
+the best shape for each data set.
 """
 
 from __future__ import annotations
@@ -42,7 +40,7 @@ def forest_shape(share: Share | None, n_rows: int | None, steps: int = 1) -> For
     share : Share or None
         The whole budget; None for a forest without privacy, which gets the largest shape.
     n_rows : int or None
-        A public guess at the number of records; without one, a thousand.
+        A public guess at the number of records; a thousand is assumed without one.
     steps : int
         How many records one unit of privacy amounts to: 1 for adding or removing a record, 2 for replacing one.
 

@@ -1,8 +1,8 @@
-"""A budget above single fits, which clone, cross-validation, worker processes and pickling cannot lose.
+"""A budget for several fits, which clone, cross-validation, worker processes and pickling cannot lose.
 
-An accountant handed to a constructor is copied by `sklearn.base.clone`, and what the copies spend is forgotten. So a
-budget is not a parameter. It belongs to the process that opened it, and every fit of that process and of those that
-descend from it asks for it: in this process, in the environment, in what the estimator carries, and among the
+An accountant passed to a constructor would be copied by `sklearn.base.clone`, and what the copies spend would be
+forgotten. So a budget is not a parameter. It belongs to the process that opened it. Every fit of that process and of
+its descendants looks for it: in its own process, in the environment, in what the estimator carries, and among the
 ancestors' registrations.
 """
 

@@ -18,8 +18,8 @@ from privet.privacy.events import readable, readable_down
 from privet.privacy.ledger import Ledger
 from privet.privacy.statements import stated_down, stated_up
 
-# Processes that are started inside a `with privet.budget(...)` block inherit this variable, and so the budget, even if
-# they lose sight of the process that opened it.
+# Processes that are started inside a `with privet.budget(...)` block inherit this variable, and with it the budget,
+# even if they outlive their parent.
 VARIABLE = "PRIVET_BUDGET"
 
 
@@ -68,7 +68,7 @@ class Budget:
 def budget(*, epsilon: float, delta: float = 0.0) -> Iterator[Budget]:
     """Give all fits inside the block one budget together.
 
-    A fit that would go beyond it raises `BudgetError` before anything is drawn; so does a fit without a guarantee.
+    A fit that would exceed it raises `BudgetError` before anything is drawn, and so does a fit without a guarantee.
     Budgets may be nested: a fit is charged to all of them.
 
     Parameters
@@ -78,22 +78,23 @@ def budget(*, epsilon: float, delta: float = 0.0) -> Iterator[Budget]:
 
     Notes
     -----
-    *Privacy.* Counted is every fit and every measurement (`privet.mechanisms.measurements`) that begins while the block
-    is open, in any thread,
+    *Privacy.* The budget counts every fit and every measurement (`privet.mechanisms.measurements`) that begins while
+    the block is open, in any thread,
 
     - of this process and of all processes of the same user that descend from it on this machine, whenever they were
-      started: workers of joblib and multiprocessing, also those of a pool that was started before the block and is
-      used again, and subprocesses. A process whose parent has ended no longer descends from it, and under Windows only
-      children are found; such a process counts if it was started inside the block and keeps the environment;
+      started: subprocesses and workers of joblib and multiprocessing, including those of a pool that was started before
+      the block. A process whose parent has ended no longer descends from it, and on Windows only children are found;
+      such a process counts if it was started inside the block and keeps the environment;
     - of an estimator that was pickled or cloned inside the block, wherever it is fitted. Where the budget cannot be
-      reached, on another machine, as another user or after the block, the fit is refused.
+      reached (on another machine, as another user, or after the block), the fit is refused.
 
-    Not counted is an estimator that is *built* in a process that does not descend from this one: by a worker of a Dask,
-    Ray or Spark cluster that was started elsewhere, on another machine, or in a container. Build it here and send it.
+    It does not count an estimator that is *built* in a process that does not descend from this one: by a worker of a
+    Dask, Ray or Spark cluster that was started elsewhere, on another machine, or in a container. Build it here and
+    send it.
 
-    A fit that begins in the block and comes to be charged after its end is refused. So is one under a budget whose
-    store was deleted. Workers that outlive the block are free once it is closed; a process that was started inside it
-    and outlives the one that opened it is refused, since nobody can say any more that the block was closed.
+    A fit that begins in the block but would be charged after its end is refused. So is a fit under a budget whose store
+    was deleted. Workers that outlive the block are free once it is closed. A process that was started inside the block
+    and outlives the process that opened it is refused, since it can no longer learn that the block was closed.
 
     Examples
     --------
@@ -108,7 +109,7 @@ def budget(*, epsilon: float, delta: float = 0.0) -> Iterator[Budget]:
     registry.sweep()
     handle, owner = registry.registration().new_handle(), os.getpid()
     opened = Budget(handle, limit)
-    # Twice, since an interrupt may cut the first closing short; the second then does what is left.
+    # Closed twice: an interrupt may cut the first attempt short, and the second one then does the rest.
     try:
         try:
             Store.create(handle, limit, limit_delta)
@@ -122,12 +123,12 @@ def budget(*, epsilon: float, delta: float = 0.0) -> Iterator[Budget]:
 
 
 def _close(opened: Budget, owner: int) -> None:
-    """Settle the account, then say that the budget is closed, then delete the store; nothing that is done already."""
-    if opened._closed or os.getpid() != owner:  # a forked child leaves the block, too; the budget is its parent's
+    """Settle the account, then announce that the budget is closed, then delete the store; skip what is done."""
+    if opened._closed or os.getpid() != owner:  # a forked child leaves the block, too, but the parent owns the budget
         return
     handle = opened._handle
     try:
-        # A store that is gone or was never made cannot be settled; who asks for the sum then gets the error.
+        # A store that is gone or was never made cannot be settled; asking for the total then raises the error.
         with suppress(BudgetError):
             if opened._final is None:
                 with Store(handle) as store:
@@ -140,7 +141,7 @@ def _close(opened: Budget, owner: int) -> None:
 
 
 def _tell_children() -> None:
-    """Name the budgets in force in the environment; those of other threads stay, whichever is closed first."""
+    """Write the budgets in force into the environment, including those of other threads."""
     with registry.registration().lock:
         handles = dict.fromkeys([*_inherited(), *registry.own_handles()])
         if handles:
@@ -150,7 +151,7 @@ def _tell_children() -> None:
 
 
 def in_force(carried: Sequence[Handle] = ()) -> tuple[Handle, ...]:
-    """Return the budgets that a fit which begins now must be charged to.
+    """Return the budgets to which a fit that begins now must be charged.
 
     `carried` are those that an estimator brought along from the process in which it was pickled or cloned.
     """
@@ -159,7 +160,7 @@ def in_force(carried: Sequence[Handle] = ()) -> tuple[Handle, ...]:
 
 
 def _inherited() -> list[Handle]:
-    """Return the budgets of the environment but for those that were closed: a process may outlive the block."""
+    """Return the budgets named in the environment that are not closed: a process may outlive the block."""
     text = os.environ.get(VARIABLE, "[]")
     try:
         handles = [Handle(**handle) for handle in json.loads(text)]
@@ -175,8 +176,8 @@ def charge(handles: Sequence[Handle], ledger: Ledger, what: str) -> None:
     """Charge a planned fit to every budget in force, or raise `BudgetError` and charge none.
 
     `handles` are those that were in force when the fit began; one that was closed since then refuses. Only guarantees
-    for the same add up: a record that is replaced is two steps of adding or removing one; a guarantee for records says
-    nothing of units, and one for households nothing of visits.
+    of the same kind add up: replacing a record is two steps of adding or removing one, and a guarantee for records says
+    nothing about units, nor one for households about visits.
     """
     if not handles:
         return
@@ -190,7 +191,7 @@ def charge(handles: Sequence[Handle], ledger: Ledger, what: str) -> None:
         if registry.was_closed(handle):
             raise closed_error(what)
     with ExitStack() as closing:
-        # Everybody takes several stores in the same order, so that no two wait for each other.
+        # All processes lock stores in the same order, so that no two of them wait for each other.
         stores = [closing.enter_context(Store(handle)) for handle in sorted(handles, key=lambda handle: handle.store)]
         for store in stores:
             store.reserve(cost)

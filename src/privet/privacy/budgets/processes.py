@@ -1,4 +1,4 @@
-"""The current process and those it descends from, each told apart from a later one with the same number."""
+"""The current process and its ancestors, each distinguished from a later process with the same number."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Process:
-    """A process by its number and by when it was started; numbers are used again, the two together are not.
+    """A process, identified by its number and its start time: numbers are reused, but not the two together.
 
-    `started` is empty where the system does not tell.
+    `started` is empty where the system does not report it.
     """
 
     pid: int
@@ -24,23 +24,23 @@ class Process:
 
     @cached_property
     def name(self) -> str:
-        """A file name that tells neither the number nor the time."""
+        """A file name that reveals neither the number nor the time."""
         return hashlib.blake2b(f"{machine()} {self.pid} {self.started}".encode(), digest_size=16).hexdigest()
 
 
 def this_process() -> Process:
-    """Return the process that asks."""
+    """Return the current process."""
     return next(_upwards(os.getpid()), Process(os.getpid(), ""))
 
 
 def ancestors() -> tuple[Process, ...]:
-    """Return the parent of this process, its parent and so on; under Windows only the parent."""
+    """Return the parent of this process, its parent and so on; on Windows only the parent."""
     return _ancestors(os.getpid(), os.getppid())
 
 
 @lru_cache(maxsize=1)
 def _ancestors(pid: int, parent: int) -> tuple[Process, ...]:
-    # Remembered as long as the parent is the same: if one further up has ended since, then with all of its budgets.
+    # Cached as long as the parent is the same. If an ancestor further up has ended since, so have all its budgets.
     return tuple(_upwards(parent))
 
 
@@ -55,28 +55,28 @@ def _upwards(pid: int) -> Iterator[Process]:
 
 
 def is_running(process: Process) -> bool:
-    """Whether the process is there still; one that cannot be told from a later one is taken to be."""
+    """Whether the process is still running; assumed if it cannot be distinguished from a later one."""
     found = _look_up(process.pid)
     return not process.started or (found is not None and found[0] == process.started)
 
 
 @cache
 def machine() -> str:
-    """Return what tells this boot of this machine from others, as far as the system says."""
+    """Return an identifier of this boot of this machine, or nothing if the system has none."""
     with suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return ""
 
 
 def namespace() -> str:
-    """Return what tells the process numbers of this container from those of others."""
+    """Return an identifier of this container's process numbers, or nothing if the system has none."""
     with suppress(OSError):
         return str(Path("/proc/self/ns/pid").readlink())
     return ""
 
 
 def _look_up(pid: int) -> tuple[str, int] | None:
-    """Return when a process was started and the number of its parent; None if it is not there or not to be seen."""
+    """Return a process's start time and the number of its parent; None if there is no such process in sight."""
     if _has_proc():
         return _from_proc(pid)
     return _from_ps(pid) if os.name == "posix" else _from_python(pid)
@@ -92,7 +92,7 @@ def _from_proc(pid: int) -> tuple[str, int] | None:
         text = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return None
-    # The second field is a name in parentheses, which may hold blanks and parentheses of its own.
+    # The second field is a name in parentheses, which may itself contain blanks and parentheses.
     fields = text[text.rindex(b")") + 2 :].split()
     return fields[19].decode(), int(fields[1])
 

@@ -1,9 +1,9 @@
-"""Where processes say which budgets they have open, so that their descendants find them, whenever those were started.
+"""The registry in which processes list their open budgets, for descendants to find whenever these were started.
 
 Each process that opens a budget keeps one small file in a folder that only its user can enter, at a place that does
-not depend on the environment. The file names the open budgets and how many there have been: a budget that is counted
-but not named was closed as it should be, while one that is named and whose store is missing is gone. The file goes
-when the process ends; those of processes that were killed are removed when the next budget is opened.
+not depend on the environment. The file lists the open budgets and counts all that were ever opened. So a budget that is
+counted but not listed was closed properly, while one that is listed but whose store is missing was lost. The file is
+removed when the process ends; files of processes that were killed are removed when the next budget is opened.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from privet.errors import BudgetError
 from privet.privacy.budgets.processes import Process, ancestors, is_running, namespace, this_process
 from privet.privacy.budgets.store import Handle, Store
 
-TRIES = 10  # at writing into a folder that others remove when it is empty
+MOST_TRIES = 10  # to write into a folder that other processes remove when it is empty
 
 
 class Registration:
-    """What this process says of its own budgets."""
+    """The current process's entry in the registry."""
 
     def __init__(self) -> None:
         self.lock = RLock()
@@ -40,7 +40,7 @@ class Registration:
         self.open: tuple[Handle, ...] = ()  # replaced as a whole, so that fits can read it without waiting
 
     def new_handle(self) -> Handle:
-        """Return a handle for a budget that is about to be opened, and see that this process can be found."""
+        """Return a handle for a budget that is about to be opened, and make sure that this process can be found."""
         with self.lock:
             self._opened += 1
             store = self._path.with_suffix("") / f"{self._opened}.sqlite"
@@ -49,19 +49,19 @@ class Registration:
         return handle
 
     def announce(self, handle: Handle) -> None:
-        """Say that a budget is open."""
+        """List a budget as open."""
         with self.lock:
             self.open = (*self.open, handle)
             self._write()
 
     def withdraw(self, handle: Handle) -> None:
-        """Say that a budget is closed."""
+        """Remove a budget from the list: it is closed."""
         with self.lock:
             self.open = tuple(other for other in self.open if other != handle)
             self._write()
 
     def leave(self) -> None:
-        """Remove all that this process has in the folder, and the folder if it is the last."""
+        """Remove all files of this process, and the folder if no other process uses it."""
         with self.lock:
             self._ended = True
             _remove(self._path)
@@ -69,7 +69,7 @@ class Registration:
                 self._path.parent.rmdir()
 
     def _write(self) -> None:
-        if self._ended:  # a block that the end of the process has cut short is closed after all has been removed
+        if self._ended:  # a block that the end of the process cuts short is closed after everything was removed
             return
         about = {
             "pid": self._process.pid,
@@ -79,7 +79,7 @@ class Registration:
             "open": [asdict(handle) for handle in self.open],
         }
         beside = _beside(self._path)
-        for attempt in range(TRIES):
+        for attempt in range(MOST_TRIES):
             try:
                 _make_private(self._path.parent)
                 beside.write_text(json.dumps(about), encoding="utf-8")
@@ -87,7 +87,7 @@ class Registration:
                 return
             except OSError as error:
                 # Another process may have just removed the folder, as it was empty.
-                if not isinstance(error, FileNotFoundError) or attempt == TRIES - 1:
+                if not isinstance(error, FileNotFoundError) or attempt == MOST_TRIES - 1:
                     raise BudgetError(f"a budget cannot be made known to other processes: {error}") from error
 
 
@@ -117,14 +117,14 @@ def handles_of_ancestors() -> Iterator[Handle]:
             if _is_private(place):
                 with os.scandir(place) as entries:
                     names = {entry.name for entry in entries}
-        if names:  # else, as nearly always, there is no need to ask who our ancestors are
+        if names:  # nearly always there are none, and the ancestors need not be looked up
             for process in ancestors():
                 if (name := f"{process.name}.json") in names:
                     yield from _open_handles(place / name)
 
 
 def was_closed(handle: Handle) -> bool:
-    """Whether the process that opened a budget says that it has closed it; False where nothing is said of it."""
+    """Whether the process that opened a budget has closed it; False if nothing is known about it."""
     try:
         about = _read(Path(handle.registration))
         return handle.serial <= about["opened"] and all(known["serial"] != handle.serial for known in about["open"])
@@ -133,13 +133,13 @@ def was_closed(handle: Handle) -> bool:
 
 
 def sweep() -> None:
-    """Remove what processes left behind that were killed."""
+    """Remove files that were left behind by processes that were killed."""
     for place in _places():
         with suppress(OSError):
             for path in list(place.glob("*.json")) if _is_private(place) else ():
                 with suppress(OSError, ValueError, KeyError):
                     about = _read(path)
-                    # Of another container's processes nothing can be known from here.
+                    # Nothing can be known here about another container's processes.
                     if about["namespace"] == namespace() and not is_running(Process(about["pid"], about["started"])):
                         _remove(path)
 
@@ -173,7 +173,7 @@ def _beside(path: Path) -> Path:
 
 
 def _places() -> tuple[Path, ...]:
-    """Return the folders where processes of this user meet: the first that can be used is, all are looked into."""
+    """Return the possible folders of the registry: files are written to the first usable one, and read from all."""
     with suppress(FileNotFoundError):  # raised where no folder for temporary files can be written
         return _places_of(tempfile.gettempdir(), os.geteuid() if os.name == "posix" else None)
     return ()
@@ -181,9 +181,9 @@ def _places() -> tuple[Path, ...]:
 
 @lru_cache(maxsize=1)
 def _places_of(temporary: str, user: int | None) -> tuple[Path, ...]:
-    if user is None:  # not under POSIX: there, temporary files are in folders of the user's own
+    if user is None:  # Windows, where each user has a folder for temporary files
         return (Path(temporary) / "privet-budgets",)
-    # A process may have another TMPDIR than the one that started it; /tmp is the same for all.
+    # A process may have another TMPDIR than its parent; /tmp is the same for all.
     return tuple(dict.fromkeys(Path(base) / f"privet-budgets-{user}" for base in ("/tmp", temporary)))
 
 
@@ -206,7 +206,7 @@ def _make_private(place: Path) -> None:
 
 
 def _is_private(place: Path) -> bool:
-    """Whether a folder is there and nobody else can enter it, so that nobody else can open or close budgets."""
+    """Whether a folder exists and nobody else can enter it, so that nobody else can open or close budgets."""
     try:
         about = place.lstat()
     except FileNotFoundError:
@@ -217,7 +217,7 @@ def _is_private(place: Path) -> bool:
 
 
 def _start_anew() -> None:
-    """In a forked child: its budgets are its own, and a lock that another thread held is not held here."""
+    """Start afresh in a forked child: it has opened no budgets, and the lock may have been held by another thread."""
     global _mine, _lock
     _mine, _lock = None, RLock()
 

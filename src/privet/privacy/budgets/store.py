@@ -1,8 +1,8 @@
-"""The account of one budget: a small SQLite file that every process of the machine's user can reach.
+"""The account of one budget: a small SQLite file that every process of the same user on the machine can reach.
 
-A charge is reserved in all stores before it is committed in any, so that a fit is paid by all of its budgets or by
-none. Reserving locks out every other process, and so does settling: a fit that comes as a block closes is either in
-the final sum or refused.
+A charge is reserved in all stores before it is committed in any, so that a fit is charged to all of its budgets or to
+none. Reserving locks out every other process, and so does settling: a fit that begins while a block closes is either
+part of the final sum or refused.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from typing import Self
 from privet.errors import BudgetError
 from privet.privacy.statements import stated_down, stated_up
 
-PATIENCE = 60  # seconds that a charge waits for others
+MOST_SECONDS_TO_WAIT = 60  # of a charge, for the charges of other processes
 
 
 @dataclass(frozen=True)
 class Handle:
-    """What one needs to know of a budget to be charged to it, in any process: it goes through pickle and JSON.
+    """What a process must know to charge a budget. Handles travel through pickle and JSON.
 
     Attributes
     ----------
     store : str
         The file with its account.
     registration : str
-        Where the process that opened it says which of its budgets are open; see `privet.privacy.budgets.registry`.
+        The file in which the process that opened it lists its open budgets; see `privet.privacy.budgets.registry`.
     serial : int
         Its number among the budgets of that process.
     """
@@ -52,17 +52,18 @@ class Charge:
 
 
 class Store:
-    """The open account of one budget; to be closed after use, by `with`. All errors are `BudgetError`.
+    """The open account of one budget. Use it in a `with` statement, which closes it. All errors are `BudgetError`.
 
-    What is reserved and not committed is taken back when the store is closed, also by the end of the process.
+    A charge that is reserved but not committed is taken back when the store is closed or the process ends.
     """
 
     def __init__(self, handle: Handle) -> None:
         with _errors_of_the_store():
-            # mode=rw: a store that is gone must not be made anew, empty.
+            # mode=rw: a store that was lost must not be created again, empty.
             address = f"{Path(handle.store).as_uri()}?mode=rw"
-            self._database = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)
-            # Need not outlast the machine, so no charge waits for the disk; between processes it is as safe without.
+            self._database = sqlite3.connect(address, uri=True, timeout=MOST_SECONDS_TO_WAIT, isolation_level=None)
+            # A store need not survive a crash of the machine, so no charge waits for the disk. Processes are isolated
+            # from one another all the same.
             self._database.execute("PRAGMA synchronous = OFF")
 
     @staticmethod
@@ -81,7 +82,7 @@ class Store:
 
     @staticmethod
     def remove(path: Path) -> None:
-        """Delete a store and what SQLite may have left beside it; nothing else, and no error if it is gone."""
+        """Delete a store and the files that SQLite may have left beside it; no error if there are none."""
         for suffix in ("", "-journal", "-wal", "-shm"):
             with suppress(OSError):
                 path.with_name(path.name + suffix).unlink(missing_ok=True)
@@ -95,7 +96,7 @@ class Store:
         self._database.close()
 
     def reserve(self, charge: Charge) -> None:
-        """Hold the charge, or raise; nobody else is charged until this is committed or closed."""
+        """Reserve the charge, or raise. No other process can charge until this is committed or closed."""
         with _errors_of_the_store():
             self._database.execute("BEGIN IMMEDIATE")
             epsilon, delta, settled = self._database.execute("SELECT epsilon, delta, settled FROM terms").fetchone()
@@ -147,7 +148,7 @@ class Store:
 
 
 def closed_error(what: str) -> BudgetError:
-    """Return the error for what comes after a block has closed."""
+    """Return the error for a charge that comes after its block was closed."""
     return BudgetError(
         f"the budget that {what} was started, pickled or cloned under is closed; nothing was drawn. Fit inside a "
         "privet.budget(...) block that is open, or make a new estimator"

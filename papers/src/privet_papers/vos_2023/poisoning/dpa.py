@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from privet.errors import ParameterError
-from privet.frames.reading import read_values
+from privet.frames.columns import read_values
 from privet.parameters import check_choice, check_whole
 from privet.randomness.hashing import siphash_rows
 from privet.robustness.guarantees import CHANGES, Change
