@@ -228,6 +228,24 @@ def children_by_code(domains: FeatureCodes, splits: Sequence[Split | None]) -> t
     return feature, child
 
 
+def split_table(domains: FeatureCodes, splits: Sequence[Split | None]) -> Splits:
+    """Return a list of splits as flat arrays, one entry each; a leaf's for None."""
+    feature, cut, set_index = (np.full(len(splits), empty, np.int32) for empty in (-1, 0, -1))
+    missing_first = np.zeros(len(splits), np.bool_)
+    sets: list[Collection[int]] = []
+    for index, split in enumerate(splits):
+        if split is None:
+            continue
+        feature[index] = split.feature
+        match split:
+            case Threshold():
+                cut[index], missing_first[index] = split.cut, split.missing_first
+            case Subset():
+                set_index[index] = len(sets)
+                sets.append(split.codes)
+    return Splits(feature, cut, missing_first, set_index, pack_sets(sets, int(domains.n_codes.max())))
+
+
 @dataclass
 class _Node:
     tree: int
@@ -311,26 +329,10 @@ class TreeBuilder:
         first = [0 if node.split is None else int(offsets[node.tree]) + node.first_child for node in nodes]
         return ExplicitTrees(
             self._domains,
-            self._splits(nodes),
+            split_table(self._domains, [node.split for node in nodes]),
             np.array(first, dtype=np.int32),
             np.array([node.n_children for node in nodes], dtype=np.int32),
             leaf,
             offsets,
             np.add.reduceat(is_leaf.astype(np.int64), offsets[:-1]),
         )
-
-    def _splits(self, nodes: Sequence[_Node]) -> Splits:
-        feature, cut, set_index = (np.full(len(nodes), empty, np.int32) for empty in (-1, 0, -1))
-        missing_first = np.zeros(len(nodes), np.bool_)
-        sets: list[Collection[int]] = []
-        for index, node in enumerate(nodes):
-            match node.split:
-                case Threshold():
-                    feature[index], cut[index] = node.split.feature, node.split.cut
-                    missing_first[index] = node.split.missing_first
-                case Subset():
-                    feature[index], set_index[index] = node.split.feature, len(sets)
-                    sets.append(node.split.codes)
-                case Multiway():
-                    feature[index] = node.split.feature
-        return Splits(feature, cut, missing_first, set_index, pack_sets(sets, int(self._domains.n_codes.max())))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +14,8 @@ from privet.learners.boosting.bins import CellGrid
 from privet.schema.encoding import Encoding
 from privet.tables.protocol import IntArray
 from privet.trees.complete_trees import CompleteTrees
-from privet.trees.explicit_trees import Split, Subset, Threshold
-from privet.trees.structure import FeatureCodes, Splits, pack_sets
+from privet.trees.explicit_trees import Split, split_table
+from privet.trees.structure import FeatureCodes, Splits
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,26 +57,14 @@ def assemble(encoding: Encoding, grid: CellGrid, base: BaseTables, trees: Sequen
 
 def write_down(domains: FeatureCodes, trees: Sequence[Sequence[Split]]) -> CompleteTrees:
     """Make complete trees of the splits of each, level by level from the root."""
-    flat = [split for tree in trees for split in tree]
-    feature = np.array([split.feature for split in flat], dtype=np.int32)
-    cut, set_index = np.zeros(len(flat), np.int32), np.full(len(flat), -1, np.int32)
-    missing_first = np.zeros(len(flat), np.bool_)
-    sets: list[Collection[int]] = []
-    for place, split in enumerate(flat):
-        if isinstance(split, Threshold):
-            cut[place], missing_first[place] = split.cut, split.missing_first
-        else:
-            assert isinstance(split, Subset)
-            set_index[place] = len(sets)
-            sets.append(split.codes)
-    shape = (len(trees), len(trees[0]))
+    table, shape = split_table(domains, [split for tree in trees for split in tree]), (len(trees), len(trees[0]))
     return CompleteTrees(
         domains,
         Splits(
-            feature.reshape(shape),
-            cut.reshape(shape),
-            missing_first.reshape(shape),
-            set_index.reshape(shape),
-            pack_sets(sets, int(domains.n_codes.max())),
+            table.feature.reshape(shape),
+            table.cut.reshape(shape),
+            table.missing_first.reshape(shape),
+            table.set_index.reshape(shape),
+            table.sets,
         ),
     )
