@@ -106,11 +106,11 @@ def test_quantiles_spread_records_evenly_over_a_long_tail():
     values = np.exp(rng.normal(0, 1.5, 20_000))
     schema = Schema({"x": Numeric(0, float(values.max()) + 1, grid="log")}, classes=[0, 1])
     encoding, search = schema.encoding(1024), QuantileSearch(levels=3)
-    events = search.plan(encoding, Terms(), Share(epsilon=Fraction(3)))
+    planned = search.plan(encoding, Terms(), Share(epsilon=Fraction(3)))
     with seeded_noise(1):
         table = encode_table(schema, encoding, values.reshape(-1, 1), np.zeros(20_000, int), secret_key, 1)
-        cuts = search.run(table, open_release(Ledger(Terms(), Allowance.of(3.0))), events)[0]
-    assert sum(event.cost.epsilon for event in events.values()) == 3
+        cuts = search.run(table, open_release(Ledger(Terms(), Allowance.of(3.0))), planned)[0]
+    assert sum(of.event.cost.epsilon for of in planned) == 3
     cells = np.bincount(np.searchsorted([encoding.decode_cut(0, cut) for cut in cuts], values), minlength=8)
     assert len(cuts) == 7
     assert cells.min() > 1500
@@ -119,8 +119,11 @@ def test_quantiles_spread_records_evenly_over_a_long_tail():
 
 def test_quantiles_ask_no_more_levels_than_there_are_cells_for():
     encoding = Schema({"x": Numeric(0, 1, bins=3), "y": Numeric(0, 1, bins=16)}, classes=[0, 1]).encoding()
-    events = QuantileSearch(levels=3).plan(encoding, Terms(), Share(epsilon=Fraction(1)))
-    assert list(events) == ["quantiles 0 0", "quantiles 0 1", "quantiles 1 0", "quantiles 1 1", "quantiles 1 2"]
+    planned = QuantileSearch(levels=3).plan(encoding, Terms(), Share(epsilon=Fraction(1)))
+    assert [(of.feature, of.event.name) for of in planned] == [
+        *((0, f"quantiles of x, level {level}") for level in (1, 2)),
+        *((1, f"quantiles of y, level {level}") for level in (1, 2, 3)),
+    ]
 
 
 def test_quantiles_of_no_numeric_feature_cost_nothing():
