@@ -84,8 +84,9 @@ clean: ## remove everything that was made, .venv included
 		--no-build-isolation --editable '.[dev]' --editable papers
 	@touch $@
 
-.venv-lowest/stamp: pyproject.toml constraints-lowest.txt
+.venv-lowest/stamp: pyproject.toml papers/pyproject.toml constraints-lowest.txt
 	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip --disable-pip-version-check install --quiet --requirement constraints-lowest.txt
-	.venv-lowest/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation --editable .
+	.venv-lowest/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation \
+		--editable . --editable papers
 	@touch $@

@@ -81,7 +81,7 @@ def _from_polars(series: Any, exact: bool) -> Values:
     if dtype == pl.Boolean or dtype.is_numeric():
         if dtype.is_decimal() or name.endswith("128"):  # NumPy has no such type
             if exact:
-                return replace(read_values(series.cast(pl.String).to_list()), kind="number", dtype=name)
+                return replace(read_values(series.to_list()), kind="number", dtype=name)  # exact Python numbers
             series = series.cast(pl.Float64)
         absent = series.is_null().to_numpy()
         filled = series.fill_null(False if dtype == pl.Boolean else 0)
