@@ -2,9 +2,9 @@
 
 import pytest
 from hypothesis import settings
-from tests import streams
 
 from privet.audit import statistical
+from tests import streams
 
 # The same examples in every run, and no time limit: a busy machine is no mistake.
 settings.register_profile("repeatable", derandomize=True, deadline=None)

@@ -27,7 +27,8 @@ from arena.data import MOST_ROWS, SPLITS, Problem, Task
 from arena.filling import fill
 from arena.methods import Method
 from arena.ours import CEILINGS, Ours, house
-from arena.peers import Peer, candidates, peers
+from arena.peers import PeerLearner, candidates, peers
+from privet.estimators.registry import estimator_names
 
 EPSILONS = (0.1, 0.5, 1.0, 4.0)
 DELTA = 1e-6
@@ -41,10 +42,9 @@ FIRST = (  # so that a run that is stopped early has what is asked for most
 
 def regression_methods() -> list[Method]:
     """What predicts numbers."""
-    import privet
 
-    ours = [Ours(name, DELTA) for name in privet.REGRESSORS]
-    return [*ours, Peer("DP-EBM", "dp_ebm", DELTA), *CEILINGS]
+    ours = [Ours(name, DELTA) for name in estimator_names("Regressor")]
+    return [*ours, PeerLearner("DP-EBM", "dp_ebm", DELTA), *CEILINGS]
 
 
 def selected(found: Sequence[Task], names: Sequence[str] | None) -> list[Task]:

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import argparse
 import csv
-import os
-import subprocess
 import sys
 import time
-import venv
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,8 +18,8 @@ from typing import Any
 from privet.audit import AuditReport, NeighbourPair, statistical_audit
 from privet.audit.neighbours import moving_partition, new_class, replaced_label, smooth_sensitivity
 from privet.audit.projections import Attribute
+from privet_papers.framework.peers.interpreter import DIFFPRIVLIB
 
-REQUIREMENTS = ("diffprivlib==0.6.6", "scikit-learn>=1.4,<1.8", "numpy<3")
 TRAINERS = Path(__file__).with_name("peer_trainers.py")
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 EPSILON = 0.5
@@ -57,19 +54,6 @@ def cases() -> list[Case]:
     ]
 
 
-def environment(folder: Path, requirements: Sequence[str] = REQUIREMENTS) -> Path:
-    """The interpreter of an environment with a peer in it; built if it is not there."""
-    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    marker = folder / "installed.txt"
-    wanted = "\n".join(requirements)
-    if not (marker.exists() and marker.read_text() == wanted):
-        print(f"building {folder} with {', '.join(requirements)}")
-        venv.create(folder, with_pip=True, clear=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *requirements], check=True)
-        marker.write_text(wanted)
-    return python
-
-
 def run(case: Case, python: Path, n_jobs: int) -> AuditReport:
     """Audit one case in the other environment."""
     report = statistical_audit(
@@ -83,7 +67,7 @@ def run(case: Case, python: Path, n_jobs: int) -> AuditReport:
         n_jobs=n_jobs,
         python=python,
     )
-    return replace(report, subject=f"diffprivlib 0.6.6: {case.name}")
+    return replace(report, subject=f"diffprivlib {DIFFPRIVLIB.version}: {case.name}")
 
 
 def write_table(path: Path, reports: Sequence[tuple[AuditReport, float]]) -> None:
@@ -109,20 +93,19 @@ def plot(path: Path, reports: Sequence[AuditReport]) -> None:
         best = max(report.findings, key=lambda finding: finding.epsilon)
         findings.append(replace(best, name=report.subject.split(": ", 1)[1]))
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace(reports[0], subject="diffprivlib 0.6.6", findings=findings).plot(path)
+    replace(reports[0], subject=f"diffprivlib {DIFFPRIVLIB.version}", findings=findings).plot(path)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run all cases."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "privet" / "peers"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--environment", type=Path, default=cache / "diffprivlib-0.6.6")
+    parser.add_argument("--environment", type=Path, help="by default in the cache folder")
     parser.add_argument("--table", type=Path, default=DOCS / "data" / "audit_peers.csv")
     parser.add_argument("--plot", type=Path, default=DOCS / "images" / "audit_peers.svg")
     parser.add_argument("--n-jobs", type=int, default=-1)
     options = parser.parse_args(arguments)
 
-    python = environment(options.environment)
+    python = DIFFPRIVLIB.built(options.environment, say=print)
     reports = []
     for case in cases():
         started = time.perf_counter()

@@ -22,8 +22,8 @@ from arena.cells import measures
 from arena.data import SPLITS, Problem, coded
 from arena.ours import Ours
 from arena.peers import peers
-from privet.domains import Numeric
-from privet.schema import Schema
+from privet.schema.domains import Numeric
+from privet.schema.schema import Schema
 
 TASKS = ("california", "bench_california")
 TAILS = (0.0, 0.005, 0.01, 0.02)

@@ -34,6 +34,7 @@ from hypothesis import strategies as st
 import privet
 from privet import Categorical, Numeric, Schema, Unit
 from privet.errors import ModelFileError, NonPrivateWarning, SchemaError
+from privet.estimators.registry import estimator_class, estimator_names
 from privet.models.files import array_to_dict, digest
 from privet.testing import seeded_noise
 
@@ -69,9 +70,9 @@ def real_models() -> list[dict[str, Any]]:
     numbers = Schema(SCHEMA.features, Numeric(0, 200))
     settings_of = {"n_trees": 3, "max_depth": 3, "bins": 4}
     contents = []
-    for name, delta in itertools.product([*privet.ESTIMATORS, *privet.REGRESSORS], (0.0, 1e-6)):
-        schema, y = (numbers, [row[0] for row in X]) if name in privet.REGRESSORS else (SCHEMA, labels)
-        estimator = getattr(privet, name)(epsilon=1.0, delta=delta, schema=schema, random_state=1)
+    for name, delta in itertools.product(estimator_names(), (0.0, 1e-6)):
+        schema, y = (numbers, [row[0] for row in X]) if name.endswith("Regressor") else (SCHEMA, labels)
+        estimator = estimator_class(name)(epsilon=1.0, delta=delta, schema=schema, random_state=1)
         known = estimator.get_params(deep=False)
         estimator.set_params(**{key: value for key, value in settings_of.items() if key in known})
         with seeded_noise(3), tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
@@ -215,7 +216,7 @@ def try_model(path: Path, watch: AbstractContextManager[None] = nullcontext()) -
     except ModelFileError as error:
         return _refused(error)
     try:
-        if type(estimator).__name__ in privet.REGRESSORS:
+        if type(estimator).__name__.endswith("Regressor"):
             assert estimator.predict(ROWS).shape == (len(ROWS),)
         else:
             assert estimator.predict_proba(ROWS).shape == (len(ROWS), len(estimator.classes_))

@@ -16,8 +16,8 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from privet import DisjointForestClassifier
-from privet.reproduce.data import DataFolder
-from privet.reproduce.fletcher_data import load
+from privet_papers.fletcher_islam_2017.data import load
+from privet_papers.framework.data import DataFolder
 
 HERE = Path(__file__).resolve().parent
 BUCKETS = (1_024, 4_096, 16_384, 65_536, 131_072)

@@ -12,19 +12,20 @@ import argparse
 import csv
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import KFold
 
-from privet.fitting import encode_table
-from privet.learners.multinomial_forest import MultinomialForest
-from privet.learners.privatree import PrivaTree
-from privet.learning import Hints, Learner
-from privet.ledger import Ledger
-from privet.randomness import public_rng
-from privet.release import open_release
-from privet.reproduce.data import DataFolder, DataSet
-from privet.terms import Allowance, Terms
+from privet.estimators.learning import Hints, Learner
+from privet.learners.multinomial_forest.private import MultinomialForest
+from privet.learners.privatree.tree import PrivaTree
+from privet.mechanisms.release import open_release, secret_key
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
+from privet.randomness.public import public_rng
+from privet.tables.reading import encode_table
+from privet_papers.framework.data import DataFolder, DataSet
 
 HERE = Path(__file__).resolve().parent
 NAMES = (
@@ -36,7 +37,7 @@ NAMES = (
     "magic",
 )
 EPSILONS = (0.1, 0.5, 1.0)
-LEARNERS: dict[str, Learner] = {
+LEARNERS: dict[str, Learner[Any]] = {
     "defaults": MultinomialForest(),
     "4 trees": MultinomialForest(4),
     "4 trees on disjoint records": MultinomialForest(4, composition="disjoint"),
@@ -56,14 +57,14 @@ LEARNERS: dict[str, Learner] = {
 }
 
 
-def accuracy(learner: Learner, data: DataSet, epsilon: float, folds: int) -> float:
+def accuracy(learner: Learner[Any], data: DataSet, epsilon: float, folds: int) -> float:
     """Return the mean accuracy over the first of ten folds."""
     encoding, terms, allowance = data.schema.encoding(learner.bins), Terms.of(data.schema), Allowance.of(epsilon)
     scores = []
     splits = KFold(10, shuffle=True, random_state=0).split(data.X)
     for seed, (train, test) in zip(range(folds), splits, strict=False):
         plan = learner.plan(encoding, terms, allowance.whole, Hints(len(train)))
-        table = encode_table(data.schema, encoding, data.X.iloc[train], data.y.iloc[train], 1)
+        table = encode_table(data.schema, encoding, data.X.iloc[train], data.y.iloc[train], secret_key, 1)
         model = learner.grow(table, open_release(Ledger(terms, allowance)), public_rng(seed), plan)
         predicted = model.votes(encoding.encode(data.X.iloc[test])).argmax(axis=1)
         scores.append((predicted == encoding.encode_target(data.y.iloc[test])).mean())

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it ru
 
 from benchmarks.plants import PLANTS, PLANTS_FOR_THE_SEARCH, Plant
 
-from privet import published
+import privet_papers as published
 from privet.audit import AuditReport, audit
 from privet.datasets import load_adult
 from privet.errors import UnsoundWarning

@@ -17,10 +17,15 @@ from unittest.mock import patch
 import numpy as np
 
 import privet
-from privet import Categorical, Numeric, Schema, base, budgets, encoding, fitting, laws, release, samplers
-from privet.randomness import SeededSource
+from privet import Categorical, Numeric, Schema
+from privet.estimators import base
+from privet.mechanisms import release, samplers
+from privet.privacy import budgets, laws
+from privet.privacy.terms import Terms
+from privet.randomness.public import SeededSource
+from privet.schema import encoding
 from privet.tables import memory, part
-from privet.terms import Terms
+from privet.tables import reading as fitting
 
 SCHEMA = Schema(
     {"age": Numeric(0, 100), "income": Numeric(0, 1000, missing=True), "colour": Categorical(["red", "green", "blue"])},

@@ -2,7 +2,7 @@
 
     python benchmarks/small_data.py --data FOLDER        # some ten minutes on one core
 
-The rules of `privet.planning.boosting_outline` for small data were chosen on this. Samples are small, and in some of
+The rules of `privet.learners.boosting.outline` for small data were chosen on this. Samples are small, and in some of
 them the less frequent class is thinned out, since the tuning sets as they are have classes of about the same size,
 and most data sets have not. What a sample leaves over is tested on. Written to ``docs/results``: ``small_data.csv`` and
 ``small_data.md``.

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import csv
 import ctypes
-import os
 import shutil
 import subprocess
 import sys
@@ -27,16 +26,17 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier
 
-from audit_peers import environment
 from privet import Numeric, RandomDecisionForestClassifier, Schema
-from privet.kernels import LeafClassCounts
-from privet.kernels.blocks import BLOCK_ROWS
-from privet.learners.random_decision_forest import RandomDecisionForest
-from privet.ledger import Ledger
-from privet.release import Release, drawn
-from privet.structure import RandomTrees
+from privet.errors import ParameterError
+from privet.learners.random_decision_forest.forest import RandomDecisionForest
+from privet.mechanisms.release import Release, drawn
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
 from privet.tables import MemoryTable
-from privet.terms import Allowance, Terms
+from privet.trees.kernels.blocks import BLOCK_ROWS
+from privet.trees.kernels.count import LeafClassCounts
+from privet.trees.random_trees import RandomTrees
+from privet_papers.framework.peers.interpreter import DIFFPRIVLIB, run_script
 
 HERE = Path(__file__).resolve().parent
 TREES, DEPTH, FEATURES = 100, 8, 28
@@ -141,12 +141,9 @@ def fitting(X: np.ndarray, y: np.ndarray, repeats: int, peer: Path | None) -> li
     extra.fit(X, y)
     found = [Comparison("fit, against ExtraTrees(max_features=1)", ours, time.process_time() - start, 20)]
     if peer is not None:
-        with tempfile.TemporaryDirectory() as folder:
-            data = Path(folder) / "data.npz"
-            np.savez(data, X=X, y=y, low=np.full(FEATURES, -4.0), high=np.full(FEATURES, 4.0))
-            command = [str(peer), str(HERE / "peer_speed.py"), str(data), str(TREES), str(DEPTH), str(min(repeats, 2))]
-            answer = subprocess.run(command, check=True, capture_output=True, text=True)
-        found.insert(0, Comparison("fit, against diffprivlib's forest", ours, float(answer.stdout.split()[-1]), 3))
+        arrays = {"X": X, "y": y, "low": np.full(FEATURES, -4.0), "high": np.full(FEATURES, 4.0)}
+        theirs = float(run_script(peer, HERE / "peer_speed.py", arrays, TREES, DEPTH, min(repeats, 2)))
+        found.insert(0, Comparison("fit, against diffprivlib's forest", ours, theirs, 3))
     fitted = forest().fit(X, y)
     times = best_of_both(lambda: fitted.predict(X), lambda: extra.predict(X), repeats)
     found.append(Comparison("prediction, against ExtraTrees", *times, 5))
@@ -196,10 +193,9 @@ def main() -> None:
     rows = 50_000 if arguments.quick else arguments.rows
     peer = None
     if not arguments.quick:
-        cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
         try:
-            peer = environment(cache / "privet" / "peers" / "diffprivlib-0.6.6")
-        except (OSError, subprocess.CalledProcessError) as error:
+            peer = DIFFPRIVLIB.built(say=print)
+        except (OSError, ParameterError) as error:
             print(f"left out: diffprivlib, since its environment cannot be built ({error})")
     X, y = synthetic(rows)
     forest().fit(X[:1000], y[:1000]).predict(X[:1000])  # compiles the kernels

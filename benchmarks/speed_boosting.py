@@ -25,9 +25,9 @@ import pandas as pd
 from arena import data
 from arena.data import TEST_SHARE, Problem, Task
 from arena.ours import Ours
-from arena.peers import Peer
-from privet.domains import Numeric
-from privet.schema import Schema
+from arena.peers import PeerLearner
+from privet.schema.domains import Numeric
+from privet.schema.schema import Schema
 
 HERE = Path(__file__).resolve().parent
 FEATURES, LIMIT = 20, 4.0
@@ -60,7 +60,7 @@ def our_fits(problem: Problem, repeats: int) -> tuple[list[float], float]:
 
 def compare(problem: Problem, repeats: int) -> dict[str, str | int | float]:
     """Time both on one problem."""
-    peer = Peer("DP-EBM", "dp_ebm", DELTA, binary=True)
+    peer = PeerLearner("DP-EBM", "dp_ebm", DELTA, binary=True)
     theirs = min(peer.run(problem, 0, EPSILON).seconds for _ in range(repeats))
     with multiprocessing.get_context("spawn").Pool(1) as process:
         seconds, memory = process.apply(our_fits, (problem, repeats))

@@ -12,18 +12,16 @@ from __future__ import annotations
 import argparse
 import csv
 import multiprocessing
-import os
 import resource
-import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 
-from audit_peers import environment
 from privet import DisjointForestClassifier, Numeric, Schema
+from privet.errors import ParameterError
+from privet_papers.framework.peers.interpreter import DIFFPRIVLIB, run_script
 
 HERE = Path(__file__).resolve().parent
 TREES, DEPTH, FEATURES = 100, 8, 10
@@ -54,17 +52,15 @@ def memory_of_a_fit(rows: int) -> float:
     return (most - X.nbytes - y.nbytes) / 2**30
 
 
-def peer_seconds(data: Path) -> float | None:
+def peer_seconds(X: np.ndarray, y: np.ndarray) -> float | None:
     """Return diffprivlib's time, or None where its environment cannot be built."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
     try:
-        python = environment(cache / "privet" / "peers" / "diffprivlib-0.6.6")
-    except (OSError, subprocess.CalledProcessError) as error:
+        python = DIFFPRIVLIB.built(say=print)
+    except (OSError, ParameterError) as error:
         print(f"left out: diffprivlib, since its environment cannot be built ({error})")
         return None
-    command = [str(python), str(HERE / "peer_speed.py"), str(data), str(TREES), str(DEPTH), "2"]
-    answer = subprocess.run(command, check=True, capture_output=True, text=True)
-    return float(answer.stdout.split()[-1])
+    arrays = {"X": X, "y": y, "low": np.full(FEATURES, -LIMIT), "high": np.full(FEATURES, LIMIT)}
+    return float(run_script(python, HERE / "peer_speed.py", arrays, TREES, DEPTH, 2))
 
 
 def main() -> None:
@@ -80,12 +76,9 @@ def main() -> None:
         start = time.process_time()
         fitted = forest().fit(X, y)
         times.append(time.process_time() - start)
-    with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder) / "data.npz"
-        np.savez(data, X=X, y=y, low=np.full(FEATURES, -LIMIT), high=np.full(FEATURES, LIMIT))
-        with multiprocessing.get_context("spawn").Pool(1) as process:
-            memory = process.apply(memory_of_a_fit, (arguments.rows,))
-        theirs = peer_seconds(data)
+    with multiprocessing.get_context("spawn").Pool(1) as process:
+        memory = process.apply(memory_of_a_fit, (arguments.rows,))
+    theirs = peer_seconds(X, y)
     row = {
         "rows": arguments.rows,
         "privet seconds": f"{min(times):.2f}",

@@ -1,4 +1,4 @@
-"""The multinomial forest without privacy against scikit-learn's random forest, in one run; and its cost by n and D.
+"""The consistent multinomial forest against scikit-learn's random forest, in one run; and its cost by n and D.
 
     python benchmarks/speed_multinomial.py [--trees T] [--rounds R] [--cpu] [--quick] [--out FILE]
 
@@ -22,9 +22,9 @@ import numpy as np
 import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
 
-from privet import MultinomialForestClassifier
+from privet import ConsistentForestClassifier
 from privet.errors import NonPrivateWarning
-from privet.reproduce.data import DataFolder, public_schema
+from privet_papers.framework.data import DataFolder, public_schema
 
 LEAF = 5
 
@@ -49,8 +49,8 @@ def tables(quick):
 def ours(frame, trees, schema=None):
     """Return a function that fits our forest."""
     X, y = frame.drop(columns="target"), frame["target"].to_numpy()
-    model = MultinomialForestClassifier(
-        None, schema=schema or public_schema(frame), n_trees=trees, min_leaf=LEAF, random_state=0, n_jobs=1
+    model = ConsistentForestClassifier(
+        schema=schema or public_schema(frame), n_trees=trees, min_leaf=LEAF, random_state=0, n_jobs=1
     )
 
     def fit():

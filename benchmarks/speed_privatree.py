@@ -19,13 +19,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from privet import Numeric, Schema
-from privet.fitting import encode_table
-from privet.learners.privatree import PrivaTree
-from privet.learning import Hints
-from privet.ledger import Ledger
-from privet.randomness import public_rng
-from privet.release import Release, drawn
-from privet.terms import Allowance, Terms
+from privet.estimators.learning import Hints
+from privet.learners.privatree.tree import PrivaTree
+from privet.mechanisms.release import Release, drawn, secret_key
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
+from privet.randomness.public import public_rng
+from privet.tables.reading import encode_table
 
 MORE_TREES = 10
 
@@ -45,7 +45,7 @@ def ours(X, y, threads):
     learner, terms, allowance = PrivaTree(), Terms.of(schema), Allowance.of(1.0)
     encoding = schema.encoding(learner.bins)
     plan = learner.plan(encoding, terms, allowance.whole, Hints(n_rows=1_000_000))
-    table = encode_table(schema, encoding, X, y, threads)
+    table = encode_table(schema, encoding, X, y, secret_key, threads)
 
     def fit():
         release = Release(Ledger(terms, allowance), drawn())

@@ -25,8 +25,9 @@ from typing import Any
 import joblib
 import numpy as np
 
-from privet import randomness, release, samplers
-from privet.randomness import SeededSource
+from privet.mechanisms import release, samplers
+from privet.randomness import public as randomness
+from privet.randomness.public import SeededSource
 
 
 class Stream:

@@ -32,8 +32,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
-from privet.domains import Categorical, Numeric
-from privet.schema import Schema
+from privet.schema.domains import Categorical, Numeric
+from privet.schema.schema import Schema
 
 TARGET = "target"
 MISSING = "(missing)"

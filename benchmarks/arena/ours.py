@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-import privet
 from arena.data import Problem
 from arena.methods import Answer, MethodError
 from privet.errors import PrivetError
+from privet.estimators.registry import estimator_class, estimator_names
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Ours:
         """Train with secret noise."""
         train, test = problem.split(split)
         settings = {"delta": self.delta, "schema": problem.schema, "n_rows_hint": problem.rows_hint}
-        model = getattr(privet, self.estimator)(epsilon, **settings, random_state=split)
+        model = estimator_class(self.estimator)(epsilon, **settings, random_state=split)
         start = time.process_time()
         try:
             model.fit(problem.frame.iloc[train], problem.labels[train])
@@ -96,5 +96,5 @@ CEILINGS = [Ceiling("HistGradientBoosting"), Ceiling("tree of depth 4")]
 
 def house(delta: float) -> list[Ours]:
     """Every classifier of the house, once for each kind of guarantee."""
-    names = [name for name in privet.ESTIMATORS if name.endswith("Classifier")]
+    names = estimator_names("Classifier")
     return [Ours(name, each) for each in (delta, 0.0) for name in names]

@@ -1,7 +1,7 @@
 """Trains other libraries' learners; run by the interpreter of their own environment, where privet is not needed.
 
 It reads one request a line from standard input, as JSON: the library's learner and its settings, a file of arrays
-(see `peers.Arrays`), the split, and where to write the answer. It answers each with a line: the seconds of the fit. The
+(see `peers.arrays`), the split, and where to write the answer. It answers each with a line: the seconds of the fit. The
 learner "memory" answers with the most bytes that this process has had.
 """
 

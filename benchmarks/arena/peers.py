@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import tempfile
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,46 +12,25 @@ import numpy as np
 
 from arena.data import SPLITS, Problem
 from arena.methods import Answer, MethodError
-from audit_peers import REQUIREMENTS as DIFFPRIVLIB
-from audit_peers import environment
+from privet.errors import ParameterError
+from privet_papers.framework.peers.interpreter import DIFFPRIVLIB, Peer, PeerProcess
 
 WORKER = Path(__file__).with_name("peer_worker.py")
-INTERPRET = (
-    *("interpret-core==0.7.8", "numpy==2.4.6", "pandas==3.1.1", "scikit-learn==1.9.1", "scipy==1.17.1"),
-    *("joblib==1.6.0",),
+INTERPRET = Peer(
+    "interpret",
+    "0.7.8",
+    (
+        *("interpret-core==0.7.8", "numpy==2.4.6", "pandas==3.1.1", "scikit-learn==1.9.1", "scipy==1.17.1"),
+        *("joblib==1.6.0",),
+    ),
 )
-FOLDERS = {"dp_ebm": ("interpret-0.7.8", INTERPRET), "diffprivlib": ("diffprivlib-0.6.6", DIFFPRIVLIB)}
+LIBRARIES = {"dp_ebm": INTERPRET, "diffprivlib": DIFFPRIVLIB}
 
 
-class Worker:
-    """A process of a peer's interpreter that answers one request after another."""
-
-    def __init__(self, library: str) -> None:
-        cache_folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "privet" / "peers"
-        name, requirements = FOLDERS[library]
-        python = environment(cache_folder / name, requirements)
-        threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
-        self._process = subprocess.Popen(
-            [str(python), str(WORKER)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            env={**os.environ, **threads},
-        )
-
-    def ask(self, request: dict[str, Any]) -> Any:
-        """Return the answer to one request."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        print(json.dumps(request), file=self._process.stdin, flush=True)
-        line = self._process.stdout.readline()
-        if not line:
-            raise MethodError(f"the peer's process ended with code {self._process.wait()}")
-        return json.loads(line)
-
-
-worker = cache(Worker)
+@cache
+def worker(library: str) -> PeerProcess:
+    """Return the process that trains a library's learners; the first call starts it."""
+    return PeerProcess(LIBRARIES[library].built(say=print), WORKER)
 
 
 @cache
@@ -82,7 +58,7 @@ def arrays(problem: Problem) -> Path:
 
 
 @dataclass(frozen=True)
-class Peer:
+class PeerLearner:
     """A learner of another library.
 
     Parameters
@@ -90,7 +66,7 @@ class Peer:
     name : str
         As tables show it.
     library : str
-        A key of `FOLDERS`.
+        A key of `LIBRARIES`.
     delta : float
         What it is given; 0 for a pure guarantee.
     binary : bool
@@ -121,7 +97,11 @@ class Peer:
             settings["delta"] = self.delta
         file = scratch() / "answer.npy"
         request = {"learner": self.library, "arrays": str(arrays(problem)), "split": split, "answer": str(file)}
-        answer = worker(self.library).ask({**request, "settings": settings})
+        process = worker(self.library)
+        try:
+            answer = process.ask({**request, "settings": settings})
+        except ParameterError as error:  # its process ended
+            raise MethodError(str(error)) from error
         if "error" in answer:
             raise MethodError(answer["error"])
         return Answer(np.load(file), answer["seconds"])
@@ -131,15 +111,15 @@ class Peer:
         return float(worker(self.library).ask({"learner": "memory"})) / 2**30
 
 
-def peers(delta: float) -> list[Peer]:
+def peers(delta: float) -> list[PeerLearner]:
     """Every peer of the comparison: with its defaults, and DP-EBM as tuned by `accuracy.py --tune` too."""
     return [
-        Peer("DP-EBM", "dp_ebm", delta, binary=True),
-        Peer("DP-EBM, tuned", "dp_ebm", delta, binary=True, settings=DP_EBM_TUNED),
-        Peer("diffprivlib tree", "diffprivlib", 0, settings={"kind": "tree"}),
-        Peer("diffprivlib forest", "diffprivlib", 0, settings={"kind": "forest"}),
-        Peer("diffprivlib logistic", "diffprivlib", 0, settings={"kind": "logistic"}),
-        Peer("diffprivlib naive Bayes", "diffprivlib", 0, settings={"kind": "bayes"}),
+        PeerLearner("DP-EBM", "dp_ebm", delta, binary=True),
+        PeerLearner("DP-EBM, tuned", "dp_ebm", delta, binary=True, settings=DP_EBM_TUNED),
+        PeerLearner("diffprivlib tree", "diffprivlib", 0, settings={"kind": "tree"}),
+        PeerLearner("diffprivlib forest", "diffprivlib", 0, settings={"kind": "forest"}),
+        PeerLearner("diffprivlib logistic", "diffprivlib", 0, settings={"kind": "logistic"}),
+        PeerLearner("diffprivlib naive Bayes", "diffprivlib", 0, settings={"kind": "bayes"}),
     ]
 
 
@@ -148,7 +128,7 @@ def peers(delta: float) -> list[Peer]:
 DP_EBM_TUNED: dict[str, Any] = {"learning_rate": 0.1, "max_rounds": 100, "max_bins": 16}
 
 
-def candidates(delta: float) -> list[Peer]:
+def candidates(delta: float) -> list[PeerLearner]:
     """What was tried for DP-EBM on the tuning sets."""
     grid: list[dict[str, Any]] = [
         {},
@@ -163,5 +143,5 @@ def candidates(delta: float) -> list[Peer]:
     found = []
     for settings in grid:
         text = ", ".join(f"{name}={value}" for name, value in settings.items())
-        found.append(Peer(f"DP-EBM({text})", "dp_ebm", delta, binary=True, settings=settings))
+        found.append(PeerLearner(f"DP-EBM({text})", "dp_ebm", delta, binary=True, settings=settings))
     return found

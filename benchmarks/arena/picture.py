@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from privet.reproduce.style import COLOURS, MARKERS, common_style, save_svg
+from privet_papers.framework.plots import COLOURS, MARKERS, common_style, save_svg
 
 MEASURES = {"accuracy": "accuracy", "auc": "AUC"}
 GUARANTEES = {"approximate": "approximate guarantees", "pure": "pure guarantees"}

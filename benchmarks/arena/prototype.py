@@ -15,7 +15,7 @@ import numpy as np
 
 from arena.data import Problem
 from arena.methods import Answer
-from privet.conversions import epsilon_to_zcdp
+from privet.privacy.conversions import epsilon_to_zcdp
 
 CELLS, LEVELS, GROUPS = 1024, 4, 4
 BINS_PART, BASE_PART, ROUNDS, DEPTH = 0.1, 0.3, 60, 3

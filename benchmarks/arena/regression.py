@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from arena.data import Problem, Task, coded
-from privet.domains import Categorical, Numeric
-from privet.schema import Schema
+from privet.schema.domains import Categorical, Numeric
+from privet.schema.schema import Schema
 
 EPSILONS = (0.1, 0.5, 1.0)
 

@@ -8,65 +8,65 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from privet.estimators.files import load
+    from privet.estimators.scaling import SchemaScaler
+    from privet.learners.boosting import BoostingClassifier, BoostingRegressor
+    from privet.learners.disjoint_forest import DisjointForestClassifier
+    from privet.learners.matrix_forest import MatrixForestClassifier
+    from privet.learners.multinomial_forest import ConsistentForestClassifier, MultinomialForestClassifier
+    from privet.learners.privatree import PrivaTreeClassifier
+    from privet.learners.random_decision_forest import RandomDecisionForestClassifier
+    from privet.privacy.budgets import budget
+    from privet.schema import Categorical, Numeric, Schema, Unit
 
-# Classifier, or regressor, -> the module that it lives in; model files name estimators by these keys, and by nothing
-# else.
-ESTIMATORS = {
-    "FSTreeClassifier": "privet.learners.baselines.fs",
-    "JPWForestClassifier": "privet.learners.baselines.jpw",
+__version__ = "0.2.0"
+
+__all__ = [
+    "BoostingClassifier",
+    "BoostingRegressor",
+    "Categorical",
+    "ConsistentForestClassifier",
+    "DisjointForestClassifier",
+    "MatrixForestClassifier",
+    "MultinomialForestClassifier",
+    "Numeric",
+    "PrivaTreeClassifier",
+    "RandomDecisionForestClassifier",
+    "Schema",
+    "SchemaScaler",
+    "Unit",
+    "budget",
+    "load",
+]
+
+# Public name -> the package that it lives in.
+HOMES = {
     "BoostingClassifier": "privet.learners.boosting",
+    "BoostingRegressor": "privet.learners.boosting",
+    "Categorical": "privet.schema",
+    "ConsistentForestClassifier": "privet.learners.multinomial_forest",
     "DisjointForestClassifier": "privet.learners.disjoint_forest",
     "MatrixForestClassifier": "privet.learners.matrix_forest",
     "MultinomialForestClassifier": "privet.learners.multinomial_forest",
+    "Numeric": "privet.schema",
     "PrivaTreeClassifier": "privet.learners.privatree",
-    "DPGDFTreeClassifier": "privet.learners.baselines.dpgdf",
     "RandomDecisionForestClassifier": "privet.learners.random_decision_forest",
-}
-
-REGRESSORS = {"BoostingRegressor": "privet.learners.boosting"}
-
-_HOME = {
-    **ESTIMATORS,
-    **REGRESSORS,
     "Schema": "privet.schema",
-    "Numeric": "privet.domains",
-    "Categorical": "privet.domains",
+    "SchemaScaler": "privet.estimators.scaling",
     "Unit": "privet.schema",
-    "load": "privet.model_files",
-    "budget": "privet.budgets",
-    "SchemaScaler": "privet.scaling",
+    "budget": "privet.privacy.budgets",
+    "load": "privet.estimators.files",
 }
-
-if TYPE_CHECKING:
-    from privet.budgets import budget as budget
-    from privet.domains import Categorical as Categorical
-    from privet.domains import Numeric as Numeric
-    from privet.learners.baselines.dpgdf import DPGDFTreeClassifier as DPGDFTreeClassifier
-    from privet.learners.baselines.fs import FSTreeClassifier as FSTreeClassifier
-    from privet.learners.baselines.jpw import JPWForestClassifier as JPWForestClassifier
-    from privet.learners.boosting import BoostingClassifier as BoostingClassifier
-    from privet.learners.boosting import BoostingRegressor as BoostingRegressor
-    from privet.learners.disjoint_forest import DisjointForestClassifier as DisjointForestClassifier
-    from privet.learners.matrix_forest import MatrixForestClassifier as MatrixForestClassifier
-    from privet.learners.multinomial_forest import MultinomialForestClassifier as MultinomialForestClassifier
-    from privet.learners.privatree import PrivaTreeClassifier as PrivaTreeClassifier
-    from privet.learners.random_decision_forest import (
-        RandomDecisionForestClassifier as RandomDecisionForestClassifier,
-    )
-    from privet.model_files import load as load
-    from privet.scaling import SchemaScaler as SchemaScaler
-    from privet.schema import Schema as Schema
-    from privet.schema import Unit as Unit
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in HOMES:
         raise AttributeError(f"module 'privet' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOME[name]), name)
+    value = getattr(importlib.import_module(HOMES[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+    return list(__all__)

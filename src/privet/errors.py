@@ -1,5 +1,18 @@
 """Every error and warning of the library. This file imports nothing."""
 
+__all__ = [
+    "AuditError",
+    "BudgetError",
+    "LargeDeltaWarning",
+    "ModelFileError",
+    "NonPrivateWarning",
+    "ParameterError",
+    "PrivacyLeakWarning",
+    "PrivetError",
+    "SchemaError",
+    "UnsoundWarning",
+]
+
 
 class PrivetError(Exception):
     """The root of everything that privet raises on purpose."""
@@ -10,7 +23,7 @@ class SchemaError(PrivetError, ValueError):
 
 
 class ParameterError(PrivetError, ValueError):
-    """A parameter of a learner or mechanism is out of its range."""
+    """A parameter of a learner or mechanism is not valid."""
 
 
 class BudgetError(PrivetError, ValueError):
@@ -22,7 +35,7 @@ class ModelFileError(PrivetError, ValueError):
 
 
 class AuditError(PrivetError, ValueError):
-    """An audit cannot be run, or could not conclude anything, as asked."""
+    """An audit cannot be run as requested, or could not conclude anything."""
 
 
 class PrivacyLeakWarning(UserWarning):

@@ -1,4 +1,4 @@
-"""Checks of users' parameters: each error says what was expected, what was got, and what to do."""
+"""Checks of users' parameters. Each error says what was expected, what was given, and what to do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from privet.errors import ParameterError
 
 
 def exact(value: object, name: str) -> Fraction:
-    """Read a user's number as the decimal that was typed: ``Fraction(0.1)`` is more than 1/10, ``"0.1"`` is not.
+    """Read a user's number as the decimal that was typed: 0.1 becomes 1/10, and not the double nearest to it.
 
     Examples
     --------
@@ -43,3 +43,12 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
     return value
+
+
+def threads(n_jobs: int | None) -> int:
+    """Return the number of threads that scikit-learn's ``n_jobs`` means."""
+    if n_jobs is None:
+        return 1
+    import joblib
+
+    return int(joblib.effective_n_jobs(n_jobs))

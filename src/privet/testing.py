@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from privet.release import seeded
+from privet.mechanisms.release import seeded
+
+__all__ = ["seeded_noise"]
 
 
 @contextmanager
@@ -14,9 +16,9 @@ def seeded_noise(seed: int) -> Iterator[None]:
 
     Whoever knows the seed can subtract the noise, so the ledger of such a fit has no guarantee and says why.
 
-    The seed holds for the thread (or asynchronous task) that opened the block. Fits in other threads and in worker
-    processes, such as those of a cross-validation with ``n_jobs=2``, have the operating system's entropy as ever, and
-    their ledgers claim what that backs.
+    The seed applies to the thread (or asynchronous task) that opened the block. Fits in other threads and in worker
+    processes, such as those of a cross-validation with ``n_jobs=2``, use the operating system's entropy as usual, and
+    their ledgers make their usual claims.
 
     Examples
     --------

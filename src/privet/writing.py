@@ -1,7 +1,7 @@
-"""Write files whole or not at all: beside the old one first, which is then replaced at once.
+"""Write files whole or not at all: a new file is written beside the old one, and then replaces it in one step.
 
-A disk that is full, a signal or an error half way leaves the old file as it was. What is neither a file nor a new name
-(a pipe, a terminal, anything in /dev) is written to as it is.
+A full disk, a signal or an error halfway leaves the old file as it was. A path that exists but is not a regular file (a
+pipe, a terminal, anything in /dev) is written to directly.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_LONGEST_SUFFIX = 16
+_LONGEST_SUFFIX = 16  # in characters; a longer one is not a suffix
 _NO_ROOM_BESIDE = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
@@ -50,22 +50,22 @@ def replace_figure(path: str | PathLike[str], figure: Figure, **options: Any) ->
 
 @contextmanager
 def replacing(path: str | PathLike[str]) -> Iterator[Path]:
-    """Give a path to write to; what is there when the block ends takes the place of `path`, all at once.
+    """Yield a path to write to; the file written there replaces `path` in one step when the block ends.
 
-    The path has the suffix of the wanted one and is in the same folder, so that to replace is one step of the file
-    system. The content is on the disk before it replaces anything. If the block or the replacing fails, for whatever
-    reason, an interrupt included, nothing is left beside the old file; only a process that is killed on the spot leaves
+    The yielded path has the suffix of `path` and is in the same folder, so that replacing is a single operation of the
+    file system. The content is on the disk before it replaces anything. If the block or the replacement fails for any
+    reason, including an interrupt, nothing is left beside the old file. Only a process that is killed outright leaves
     its unfinished ``.privet-...`` behind.
 
-    A new file has the permissions that `open` would give; a replaced one keeps owner (where that is allowed), group and
-    permissions, and a link to it still leads to it. One that may not be written to is refused. Where a file may be
-    written to but nothing may be put beside it, it is written in place, as `open` would.
+    A new file has the permissions that `open` would give it. A replaced file keeps its owner (where that is allowed),
+    group and permissions, and links to it stay valid. A file without write permission is refused. Where a file may be
+    written to but no file may be created beside it, it is written in place, as `open` would do.
     """
     wanted = Path(path)
     if _is_special(wanted):
         yield wanted
         return
-    target = Path(os.path.realpath(wanted))  # through links: what they lead to is replaced, not they
+    target = Path(os.path.realpath(wanted))  # a link stays, and the file that it leads to is replaced
     old = target.stat() if target.exists() else None
     if old is not None and not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(wanted))
@@ -73,7 +73,7 @@ def replacing(path: str | PathLike[str]) -> Iterator[Path]:
     beside = target.with_name(f".privet-{secrets.token_hex(8)}{suffix}")
     try:
         try:
-            # Nobody else may read what is not yet known to be for them.
+            # Until the old file's permissions are copied, nobody else may read the new one.
             os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if old is None else 0o600))
         except OSError as error:
             if old is None or error.errno not in _NO_ROOM_BESIDE:
@@ -90,17 +90,17 @@ def replacing(path: str | PathLike[str]) -> Iterator[Path]:
 
 
 def _is_special(path: Path) -> bool:
-    """Whether a path leads to what cannot be replaced: no file, or one that the system makes up."""
+    """Whether a path cannot be replaced: it is not a regular file, or it belongs to the operating system."""
     if path.absolute().is_relative_to("/dev") or path.absolute().is_relative_to("/proc"):
         return True
     try:
         return not stat.S_ISREG(path.stat().st_mode)
-    except OSError:  # not there, or not to be looked at: making the file says what is wrong
+    except OSError:  # absent or inaccessible: creating the file raises the right error
         return False
 
 
 def _finish(beside: Path, target: Path, old: os.stat_result | None) -> None:
-    """Put the new file on the disk, give it what the old one had, and replace it."""
+    """Flush the new file to the disk, give it the old one's owner and permissions, and replace the old one."""
     descriptor = os.open(beside, os.O_RDWR)
     try:
         os.fsync(descriptor)
@@ -111,11 +111,11 @@ def _finish(beside: Path, target: Path, old: os.stat_result | None) -> None:
     try:
         beside.replace(target)
     except OSError as error:
-        if error.errno != errno.EBUSY:  # a file that is mounted by itself has a place that cannot be given away
+        if error.errno != errno.EBUSY:  # a file that is itself a mount point cannot be replaced
             raise
         shutil.copyfile(beside, target)
         beside.unlink()
-    with suppress(OSError):  # some systems do not open folders; the file is whole either way
+    with suppress(OSError):  # some systems cannot open folders; the file is complete either way
         folder = os.open(target.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -132,5 +132,5 @@ def _take_over(beside: Path, old: os.stat_result) -> None:
         with suppress(OSError):
             os.chown(beside, old.st_uid, -1)
         if beside.stat().st_gid != old.st_gid:
-            mode &= ~stat.S_IRWXG  # they were meant for another group
+            mode &= ~stat.S_IRWXG  # these permissions were meant for another group
     beside.chmod(mode)

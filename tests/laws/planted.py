@@ -11,9 +11,10 @@ from fractions import Fraction
 import numpy as np
 
 from privet import Categorical, Schema
-from privet.events import Mechanism, Plan
-from privet.scores import SCORES, score_of_counts
-from privet.terms import unproven
+from privet.privacy.events import Event, Mechanism, Sequential
+from privet.privacy.plan import Plan
+from privet.privacy.terms import unproven
+from privet.trees.scores import SCORES, score_of_counts
 
 TINY = Schema({"a": Categorical([0, 1]), "b": Categorical([0, 1])}, classes=[0, 1])
 FLAW = "planted"
@@ -45,13 +46,36 @@ class PartTable:
 
 
 @dataclass(frozen=True)
+class OneQuestion(Plan):
+    """One event that the whole budget goes to."""
+
+    question: Event
+
+    @property
+    def whole(self):
+        return Sequential((self.question,))
+
+
+@dataclass(frozen=True)
+class TreeQuestions(Plan):
+    """Splits level by level, then leaves."""
+
+    levels: tuple[Event, ...]
+    leaves: Event
+
+    @property
+    def whole(self):
+        return Sequential((*self.levels, self.leaves))
+
+
+@dataclass(frozen=True)
 class Planted:
-    """What they have in common: one role, "all", that the whole budget goes to."""
+    """What they have in common: one question that the whole budget goes to."""
 
     bins: int = 2
 
     def plan(self, encoding, terms, share, hints):
-        return Plan.in_sequence(all=terms.choice("label", share))
+        return OneQuestion(terms.choice("label", share))
 
     def counts(self, table):
         return table.aggregate(CountTable(table.encoding.n_classes))
@@ -69,7 +93,7 @@ class Label(Planted):
     """Sound: the label of one leaf by permute-and-flip on class counts."""
 
     def grow(self, table, release, rng, plan):
-        return release.choose(self.counts(table).sum(axis=(0, 1))[None, :], plan["all"])
+        return release.choose(self.counts(table).sum(axis=(0, 1))[None, :], plan.question)
 
 
 @dataclass(frozen=True)
@@ -82,11 +106,11 @@ class GreedyTree(Planted):
     def plan(self, encoding, terms, share, hints):
         score = SCORES[self.score]
         part = share * Fraction(1, 2)
-        levels = {
-            f"level_{i}": terms.choice(f"splits of level {i}", part * Fraction(1, self.depth), score_range=score.range)
+        levels = tuple(
+            terms.choice(f"splits of level {i}", part * Fraction(1, self.depth), score_range=score.range)
             for i in range(self.depth)
-        }
-        return Plan.in_sequence(**levels, leaves=terms.choice("labels", part))
+        )
+        return TreeQuestions(levels, terms.choice("labels", part))
 
     def nodes_after(self, node, feature):
         """Split a node (a set of cells) by a feature."""
@@ -100,11 +124,11 @@ class GreedyTree(Planted):
     def grow(self, table, release, rng, plan):
         counts = self.counts(table)
         nodes = [np.ones((2, 2), dtype=bool)]
-        for level in range(self.depth):
+        for event in plan.levels:
             scores = np.array([[self.split_score(counts, node, f) for f in (0, 1)] for node in nodes])
-            chosen = release.choose(scores, plan[f"level_{level}"])
+            chosen = release.choose(scores, event)
             nodes = [child for node, f in zip(nodes, chosen, strict=True) for child in self.nodes_after(node, f)]
-        return release.choose(np.array([counts[node].sum(axis=0) for node in nodes]), plan["leaves"])
+        return release.choose(np.array([counts[node].sum(axis=0) for node in nodes]), plan.leaves)
 
 
 @dataclass(frozen=True)
@@ -114,12 +138,12 @@ class CoinForest(Planted):
     noise: bool = False
 
     def plan(self, encoding, terms, share, hints):
-        return Plan.in_sequence(all=terms.noise("counts", share) if self.noise else terms.choice("labels", share))
+        return OneQuestion(terms.noise("counts", share) if self.noise else terms.choice("labels", share))
 
     def grow(self, table, release, rng, plan):
         dealt = release.coins(table, 2)
         counts = dealt.aggregate(PartTable(2, table.encoding.n_classes))
-        return release.noisy(counts, plan["all"]) if self.noise else release.choose(counts, plan["all"])
+        return release.noisy(counts, plan.question) if self.noise else release.choose(counts, plan.question)
 
 
 @dataclass(frozen=True)
@@ -128,7 +152,7 @@ class HalfTheRecordsEach(CoinForest):
 
     def grow(self, table, release, rng, plan):
         dealt = table.derive("part", FirstHalf(int(self.counts(table).sum())))
-        return release.choose(dealt.aggregate(PartTable(2, table.encoding.n_classes)), plan["all"])
+        return release.choose(dealt.aggregate(PartTable(2, table.encoding.n_classes)), plan.question)
 
 
 @dataclass(frozen=True)
@@ -146,7 +170,7 @@ class EqualChunks(HalfTheRecordsEach):
     def grow(self, table, release, rng, plan):
         n = int(self.counts(table).sum())
         dealt = table.derive("part", Chunks(n // 2))
-        return release.choose(dealt.aggregate(PartTable(3, table.encoding.n_classes))[:2], plan["all"])
+        return release.choose(dealt.aggregate(PartTable(3, table.encoding.n_classes))[:2], plan.question)
 
 
 @dataclass(frozen=True)
@@ -188,7 +212,7 @@ class FeaturesAsDisjoint(Planted):
 
     def grow(self, table, release, rng, plan):
         counts = self.counts(table)
-        return release.choose(np.array([counts[0].sum(axis=0), counts[:, 0].sum(axis=0)]), plan["all"])
+        return release.choose(np.array([counts[0].sum(axis=0), counts[:, 0].sum(axis=0)]), plan.question)
 
 
 @dataclass(frozen=True)
@@ -198,7 +222,7 @@ class PurityStop(GreedyTree):
     def grow(self, table, release, rng, plan):
         totals = self.counts(table).sum(axis=(0, 1))
         if (totals > 0).sum() == 1:
-            return release.choose(totals[None, :], plan["leaves"])
+            return release.choose(totals[None, :], plan.leaves)
         return super().grow(table, release, rng, plan)
 
 
@@ -209,7 +233,7 @@ class SizeStop(GreedyTree):
     def grow(self, table, release, rng, plan):
         totals = self.counts(table).sum(axis=(0, 1))
         if totals.sum() < 2:
-            return release.choose(totals[None, :], plan["leaves"])
+            return release.choose(totals[None, :], plan.leaves)
         return super().grow(table, release, rng, plan)
 
 
@@ -220,7 +244,7 @@ class ThresholdsFromData(Planted):
     def grow(self, table, release, rng, plan):
         cells = self.counts(table).sum(axis=2).ravel()
         candidates = cells[cells > 0] if cells.any() else cells
-        return release.choose(candidates[None, :], plan["all"])
+        return release.choose(candidates[None, :], plan.question)
 
 
 @dataclass(frozen=True)
@@ -259,7 +283,7 @@ class UntouchedLeavesFromKey(Planted):
     def grow(self, table, release, rng, plan):
         leaves = self.counts(table).reshape(4, -1)
         touched = leaves[leaves.sum(axis=1) > 0]
-        return release.choose(touched if len(touched) else leaves[:1], plan["all"])
+        return release.choose(touched if len(touched) else leaves[:1], plan.question)
 
 
 @dataclass(frozen=True)
@@ -267,10 +291,10 @@ class UnsupportedStrategy(Planted):
     """Bug: W D + W A+ z with W = I and A = [1 1]: the difference of the answers carries no noise."""
 
     def plan(self, encoding, terms, share, hints):
-        return Plan.in_sequence(all=terms.noise("sum", share))
+        return OneQuestion(terms.noise("sum", share))
 
     def grow(self, table, release, rng, plan):
         counts = self.counts(table).sum(axis=(0, 1))
         total = counts.sum(keepdims=True)
-        noise = release.noisy(total, plan["all"]) - total
+        noise = release.noisy(total, plan.question) - total
         return counts + noise / 2

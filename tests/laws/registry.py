@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import privet
 from privet import Categorical, Numeric, Schema
+from privet.estimators.registry import estimator_class
 
 SCHEMA = Schema(
     {
@@ -35,7 +35,7 @@ class Registered:
 
     @property
     def is_regressor(self):
-        return self.estimator in privet.REGRESSORS
+        return self.estimator.endswith("Regressor")
 
     @property
     def schema(self):
@@ -43,7 +43,7 @@ class Registered:
 
     def make(self, **changes):
         settings = {"schema": self.schema, "random_state": 3, **self.parameters, **changes}
-        return getattr(privet, self.estimator)(**settings)
+        return estimator_class(self.estimator)(**settings)
 
     def people(self, n=200, seed=0):
         """Return a small frame as a dict of columns, and labels or numbers to learn."""

@@ -16,20 +16,20 @@ from privet import Categorical, Numeric, Schema
 from privet.audit import enumeration
 from privet.audit.enumeration import Enumerating, Subject
 from privet.audit.exact import exact_audit
-from privet.events import Mechanism
-from privet.kernels.gradient_histogram import CELL_STATE, NODE_STATE, AllAtRoot, GradientSums
-from privet.kernels.moments import PairMoments, TargetMoments
-from privet.learners.boosting import Boosting, _loss, _with_gradients
-from privet.learning import Hints
-from privet.ledger import Ledger
-from privet.planning.boosting import start_scores
-from privet.randomness import public_rng
-from privet.release import Release, drawn
-from privet.structure.base_tables import without_base
-from privet.structure.gradient_growth import CellGrid
-from privet.structure.histogram_base import HistogramBase
+from privet.estimators.learning import Hints
+from privet.learners.boosting.base_tables import with_gradients, without_base
+from privet.learners.boosting.bins import CellGrid
+from privet.learners.boosting.gradient_histogram import CELL_STATE, NODE_STATE, AllAtRoot, GradientSums
+from privet.learners.boosting.histogram_base import HistogramBase
+from privet.learners.boosting.learner import Boosting, loss_of
+from privet.learners.boosting.moments import PairMoments, TargetMoments
+from privet.learners.boosting.start import start_scores
+from privet.mechanisms.release import Release, drawn
+from privet.privacy.events import Mechanism
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
+from privet.randomness.public import public_rng
 from privet.tables import MemoryTable
-from privet.terms import Allowance, Terms
 
 pytestmark = pytest.mark.law
 
@@ -134,14 +134,14 @@ def test_a_record_changes_one_count_by_one_for_each_feature_that_is_measured(row
             return super().noisy(values, event)
 
     base = HistogramBase(100, n_features, groups=2)
-    events = base.plan(encoding, Terms(), Allowance.of(1.0).whole)
+    plan = base.plan(encoding, Terms(), Allowance.of(1.0).whole)
     for records in (rows, [*rows, one]):
         codes = np.array([r[:2] for r in records], dtype=np.uint8).reshape(-1, 2).T.copy()
         grid = CellGrid.of(encoding, {0: [1]})
         table = MemoryTable(encoding, codes, np.array([r[2] for r in records], dtype=np.int32))
         table = table.derive(CELL_STATE, grid.cells)
         release = Watching(Ledger(Terms(), Allowance.of(1.0)), drawn())
-        base.run(table, release, events, grid, without_base(encoding, grid, np.zeros(3), 1.0), public_rng(0))
+        base.run(table, release, plan, grid, without_base(encoding, grid, np.zeros(3), 1.0), public_rng(0))
     (before, event), (after, _) = seen
     assert np.abs(after - before).sum() == np.abs(after - before).astype(bool).sum() == n_features
     assert event.sensitivity == n_features
@@ -155,21 +155,21 @@ def test_all_that_a_regressor_releases_with_noise_moves_by_no_more_than_is_paid_
     encoding, terms = schema.encoding(4), Terms.of(schema)
     plan = Boosting().plan(encoding, terms, Allowance.of(1.0, delta).whole, Hints())
     grid = CellGrid.of(encoding, {0: [1]})
-    loss = _loss(encoding, "l1" if delta == 0 else "l2")
+    loss = loss_of(encoding, "l1" if delta == 0 else "l2")
     middle = without_base(encoding, grid, start_scores(None, loss), 1.0)
     starts = [middle, *(without_base(encoding, grid, np.array([mean]), 1.0) for mean in (0.0, 1.0))]
-    design, _ = plan.facts["base"].design(encoding, grid)
+    design, _ = plan.base.base.design(encoding, grid)
 
     def released(records, start):
         """Return the mean's sums, taken from the middle, the products, and the sums from wherever the model starts."""
         codes = np.array([r[:2] for r in records], dtype=np.uint8).reshape(-1, 2).T.copy()
         table = MemoryTable(encoding, codes, np.array([r[2] for r in records], dtype=np.int32))
         table = table.derive(CELL_STATE, grid.cells)
-        at_root = _with_gradients(table, middle, grid, replace(loss, zoom=2)).derive(NODE_STATE, AllAtRoot())
+        at_root = with_gradients(table, middle, grid, replace(loss, zoom=2)).derive(NODE_STATE, AllAtRoot())
         return {
             "start": at_root.aggregate(GradientSums(1, 1)),
             "pairs": table.aggregate(PairMoments(design)),
-            "sums": _with_gradients(table, start, grid, loss).aggregate(TargetMoments(design, "range")),
+            "sums": with_gradients(table, start, grid, loss).aggregate(TargetMoments(design, "range")),
         }
 
     rng = np.random.default_rng(0)
@@ -178,13 +178,14 @@ def test_all_that_a_regressor_releases_with_noise_moves_by_no_more_than_is_paid_
         (3, 1, 65_535),
         *zip(rng.integers(0, 4, 20), rng.integers(0, 2, 20), rng.integers(0, 65_536, 20), strict=True),
     ]
-    worst = dict.fromkeys(("start", "pairs", "sums"), 0.0)
+    events = {"start": plan.start, "pairs": plan.base.pairs, "sums": plan.base.sums}
+    worst = dict.fromkeys(events, 0.0)
     for one, start in product(records, starts):
         for other in records if neighbours == "replace" else [None]:
             before, after = released([one], start), released([] if other is None else [other], start)
             for role in worst:
                 moved = np.abs(before[role] - after[role]).astype(object)
-                event = plan[role]
+                event = events[role]
                 if delta:
                     worst[role] = max(worst[role], float((moved**2).sum() / (2 * event.parameter) / event.cost.rho))
                 else:

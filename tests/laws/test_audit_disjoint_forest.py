@@ -8,10 +8,9 @@ import pytest
 from privet import Categorical, Schema
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
-from privet.kernels.margins import margin_scores
-from privet.learners.disjoint_forest import DisjointForest
-from privet.planning.margin_law import MarginLaw
-from privet.terms import Allowance
+from privet.learners.disjoint_forest.forest import DisjointForest
+from privet.learners.disjoint_forest.margin_law import MarginLaw, margin_scores
+from privet.privacy.terms import Allowance
 
 pytestmark = pytest.mark.law
 

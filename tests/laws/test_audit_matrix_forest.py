@@ -10,10 +10,10 @@ from privet import Categorical, MatrixForestClassifier, Schema
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
 from privet.errors import ParameterError
-from privet.kernels import LeafClassCounts
-from privet.learners.matrix_forest import MatrixForest
-from privet.strategies import p_identity
-from privet.terms import Allowance
+from privet.learners.matrix_forest import p_identity
+from privet.learners.matrix_forest.learner import MatrixForest
+from privet.privacy.terms import Allowance
+from privet.trees.kernels.count import LeafClassCounts
 
 pytestmark = pytest.mark.law
 
@@ -149,5 +149,5 @@ def test_a_strategy_that_does_not_support_the_votes_is_refused(mode):
 
 def test_norms_are_those_of_the_explicit_matrix():
     plan = subject(TRAINING[7])._public[2]
-    event = next(iter(plan.events.values()))
+    event = next(plan.whole.events())
     assert event.sensitivity == Fraction(int(PAIRS.sum(axis=0).max()))

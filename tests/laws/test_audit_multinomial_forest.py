@@ -10,8 +10,8 @@ import pytest
 from privet import Categorical, Schema
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
-from privet.learners.multinomial_forest import MultinomialForest
-from privet.terms import Allowance
+from privet.learners.multinomial_forest.private import MultinomialForest
+from privet.privacy.terms import Allowance
 
 pytestmark = pytest.mark.law
 

@@ -10,13 +10,13 @@ from privet.audit import audit, canaries
 from privet.audit.exact import exact_audit
 from privet.audit.ledger_audit import _adds_up, ledger_audit
 from privet.audit.neighbours import NEIGHBOUR_PAIRS
-from privet.audit.projections import FeaturesUsed, LeafLabel, LeafLabels, RootFeature, RootIsLeaf, RootSplit
+from privet.audit.projections import FeaturesUsed, LabelsOfLeaves, LeafLabel, RootFeature, RootIsLeaf, RootSplit
 from privet.audit.whole import tiny_subject
-from privet.base import PrivateClassifier
-from privet.encoding import Encoding
 from privet.errors import AuditError
-from privet.events import Cost
-from privet.learners.random_decision_forest import RandomDecisionForestClassifier
+from privet.estimators.base import PrivateClassifier
+from privet.learners.random_decision_forest.forest import RandomDecisionForestClassifier
+from privet.privacy.events import Cost
+from privet.schema.encoding import Encoding
 from tests.laws import planted
 from tests.laws.planted import TINY
 from tests.laws.registry import REGISTERED, every_learner
@@ -127,16 +127,16 @@ def grow_with_zero_noise(learner, data):
     """Grow with the released sum forced to the same value."""
     from fractions import Fraction
 
-    from privet.ledger import Ledger
-    from privet.release import Forced, Release
+    from privet.mechanisms.release import Forced, Release
+    from privet.privacy.ledger import Ledger
+    from privet.privacy.terms import Share, Terms
     from privet.tables import MemoryTable
-    from privet.terms import Share, Terms
 
     encoding = TINY.encoding(2)
     plan = learner.plan(encoding, Terms(), Share(epsilon=Fraction(1)), None)
     records = np.array(data)
     table = MemoryTable(encoding, records[:, :-1].T.astype(np.uint8).copy(), records[:, -1].astype(np.int32))
-    release = Release(Ledger(Terms(), None), Forced([(plan["all"], np.array([5]))]))
+    release = Release(Ledger(Terms(), None), Forced([(plan.question, np.array([5]))]))
     return learner.grow(table, release, None, plan)
 
 
@@ -158,7 +158,7 @@ def test_trees_of_a_private_forest_can_be_looked_at():
         feature, _ = RootSplit()(fitted)
         assert feature == RootFeature()(fitted)
         assert {feature} <= FeaturesUsed()(fitted)
-        labels = LeafLabels()(fitted)[0]
+        labels = LabelsOfLeaves()(fitted)[0]
         assert len(labels) == 4
         assert labels[1] == LeafLabel(1)(fitted)
 

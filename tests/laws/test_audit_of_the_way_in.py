@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from benchmarks.plants import PLANTS, PLANTS_FOR_THE_SEARCH
 
-from privet import Categorical, Numeric, RandomDecisionForestClassifier, Schema, Unit, published
+import privet_papers as published
+from privet import Categorical, Numeric, RandomDecisionForestClassifier, Schema, Unit
 from privet.audit import audit, whole
 from privet.audit.search import search
+from privet.audit.way_in.coins_audit import FALSE_ALARM, is_unlikely
 from privet.audit.way_in.draws_audit import draws_audit
-from privet.audit.way_in.tails import FALSE_ALARM, is_unlikely
 from privet.audit.way_in.watching import arrive
 from privet.audit.way_in.whole_way import QUICK, way_in_audit
 from privet.audit.whole import tiny_subject

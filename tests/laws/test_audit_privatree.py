@@ -8,10 +8,10 @@ import pytest
 from privet import Categorical, Numeric, Schema
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
-from privet.learners.privatree import SEARCHES, PrivaTree
-from privet.learning import Hints
-from privet.structure import JointQuantiles
-from privet.terms import Allowance
+from privet.estimators.learning import Hints
+from privet.learners.privatree.tree import SEARCHES, PrivaTree
+from privet.privacy.terms import Allowance
+from privet.trees.quantiles import JointQuantiles
 
 pytestmark = pytest.mark.law
 
@@ -79,9 +79,11 @@ class Greedy(PrivaTree):
 
     def plan(self, encoding, terms, share, hints):
         plan = super().plan(encoding, terms, share, hints)
-        leaves, choice = plan["leaves 0"], plan["splits 0 0"]
-        stops = replace(plan["stops 0 0"], parameter=leaves.parameter + choice.parameter * choice.sensitivity)
-        return replace(plan, events={**plan.events, "stops 0 0": stops})
+        (tree,) = plan.trees
+        (level,) = tree.levels
+        spent_before = level.choice.parameter * level.choice.sensitivity
+        early = replace(level.early, parameter=tree.leaves.parameter + spent_before)
+        return replace(plan, trees=(replace(tree, levels=(replace(level, early=early),)),))
 
 
 def test_a_stopped_leaf_that_spends_what_its_choice_has_spent_is_refuted():

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from scipy.optimize import linprog
 
-from privet import laws
 from privet.errors import ParameterError
+from privet.privacy import laws
 from privet.robustness import (
     Closeness,
     Guarantee,

@@ -13,10 +13,10 @@ from privet import Categorical, Schema
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
 from privet.errors import AuditError
-from privet.ledger import Ledger
-from privet.release import Recording, Release, drawn
+from privet.mechanisms.release import Recording, Release, drawn
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
 from privet.tables import MemoryTable
-from privet.terms import Allowance, Terms
 from tests.laws import planted
 from tests.laws.planted import TINY
 

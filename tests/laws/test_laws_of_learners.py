@@ -9,7 +9,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import privet
 from privet.errors import NonPrivateWarning, PrivacyLeakWarning
-from privet.release import Forced, Recording, drawn, outcomes_from
+from privet.estimators.registry import WITHOUT_PRIVACY, estimator_class, estimator_names
+from privet.mechanisms.release import Forced, Recording, drawn, outcomes_from
 from privet.testing import seeded_noise
 from tests.laws.registry import REGISTERED, every_classifier, every_learner
 
@@ -25,7 +26,7 @@ def same_without(columns, labels, row):
 
 
 def test_every_learner_is_registered():
-    assert {learner.estimator for learner in REGISTERED} == {*privet.ESTIMATORS, *privet.REGRESSORS}
+    assert {learner.estimator for learner in REGISTERED} == set(estimator_names())
 
 
 @every_learner
@@ -180,13 +181,13 @@ EXPECTED_AT_FINITE_EPSILON = {
     "check_supervised_y_2d": "compares the predictions of two fits, each with fresh noise",
     "check_classifier_data_not_an_array": "compares the predictions of two fits, each with fresh noise",
 }
-EVERY_NAME = [*privet.ESTIMATORS, *privet.REGRESSORS]
-WITHOUT_PRIVACY = [getattr(privet, name)(epsilon=None, random_state=3) for name in EVERY_NAME]
+EVERY_NAME = [*estimator_names(), *sorted(WITHOUT_PRIVACY)]
+WITHOUT_NOISE = [estimator_class(name)(epsilon=None, random_state=3) for name in EVERY_NAME]
 WITH_NOISE = list({learner.estimator: learner.make(schema=None) for learner in REGISTERED}.values())
 
 
 @pytest.mark.filterwarnings("ignore::privet.errors.NonPrivateWarning")
-@parametrize_with_checks(WITHOUT_PRIVACY)
+@parametrize_with_checks(WITHOUT_NOISE)
 def test_scikit_learn_checks_without_privacy(estimator, check):
     check(estimator)
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privet import laws
 from privet.errors import ParameterError
-from privet.exact_integer import LIMIT
+from privet.mechanisms.exact_integer import LIMIT
+from privet.privacy import laws
 
 NOISE = [
     laws.DiscreteLaplace(Fraction(1, 50)),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privet.scores import SCORES, score_of_counts
+from privet.trees.scores import SCORES, score_of_counts
 
 pytestmark = pytest.mark.law
 

@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 
 from privet import Numeric, RandomDecisionForestClassifier, Schema, Unit
-from privet.fitting import encode_table
-from privet.laws import DiscreteLaplace
+from privet.mechanisms.release import secret_key
+from privet.privacy.laws import DiscreteLaplace
+from privet.tables.reading import encode_table
 
 SCHEMA = Schema({"x": Numeric(0, 1)}, classes=[0, 1], unit=Unit("id", 1))
 LEDGER = RandomDecisionForestClassifier(epsilon=1.0, schema=SCHEMA, n_trees=1, max_depth=1).plan()
@@ -27,7 +28,7 @@ def class_counts(frame, labels):
     """
     found = set()
     for _ in range(40):
-        table = encode_table(SCHEMA, SCHEMA.encoding(2), frame, labels, 1)
+        table = encode_table(SCHEMA, SCHEMA.encoding(2), frame, labels, secret_key)
         found.add(tuple(table.aggregate(lambda block: np.bincount(block.target, minlength=2)).tolist()))
     return found
 

@@ -5,8 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privet import laws, samplers
-from privet.randomness import SeededSource
+from privet.mechanisms import samplers
+from privet.privacy import laws
+from privet.randomness.public import SeededSource
 
 from .law_tests import p_value_of_choices, p_value_of_noise, p_value_of_pairs
 
@@ -79,7 +80,7 @@ def test_single_selections_are_independent_of_those_before(engine):
 def test_cuts_are_independent_of_those_before():
     below, source = np.array([1, 2, 4, 4, 7, 8], dtype=np.int64), SeededSource(93)
     first = np.array([[samplers.joint_cuts(below, 1, RATE, source)[0] for _ in range(3)] for _ in range(600)])
-    from privet.joint_exponential import scores_of_cuts
+    from privet.mechanisms.joint_exponential import scores_of_cuts
 
     law = laws.exponential_mechanism(scores_of_cuts(below, [(cut,) for cut in range(5)]), RATE)
     assert p_value_of_pairs(first > 2, np.full(3, law[3:].sum())) > SURE

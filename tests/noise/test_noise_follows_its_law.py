@@ -5,10 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privet import samplers
 from privet.errors import ParameterError
-from privet.laws import DiscreteGaussian, DiscreteLaplace, friendly_scale_up, friendly_sigma_squared_up
-from privet.randomness import SeededSource
+from privet.mechanisms import samplers
+from privet.privacy.laws import DiscreteGaussian, DiscreteLaplace, friendly_scale_up, friendly_sigma_squared_up
+from privet.randomness.public import SeededSource
 
 from .law_tests import SURE, SURE_OF_THE_SYSTEM, p_value_of_noise
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privet.laws import DiscreteGaussian, DiscreteLaplace, exponential_mechanism, permute_and_flip
+from privet.privacy.laws import DiscreteGaussian, DiscreteLaplace, exponential_mechanism, permute_and_flip
 
 from .law_tests import SURE, p_value_of_choices, p_value_of_noise
 

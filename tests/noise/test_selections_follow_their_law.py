@@ -5,9 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privet import laws, samplers
 from privet.errors import ParameterError
-from privet.randomness import SeededSource
+from privet.mechanisms import samplers
+from privet.privacy import laws
+from privet.randomness.public import SeededSource
 
 from .law_tests import SURE, SURE_OF_THE_SYSTEM, p_value_of_choices
 

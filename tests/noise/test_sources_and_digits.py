@@ -6,10 +6,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privet import samplers
 from privet.errors import ParameterError
-from privet.exact_integer import DRY, LARGEST_POWER, UNDECIDED, below, coin, coin_exp, coin_power, powers_of_e
-from privet.randomness import SeededSource, derive_seed, public_rng
+from privet.mechanisms import samplers
+from privet.mechanisms.exact_integer import (
+    DRY,
+    LARGEST_POWER,
+    UNDECIDED,
+    below,
+    coin,
+    coin_exp,
+    coin_power,
+    powers_of_e,
+)
+from privet.randomness.public import SeededSource, derive_seed, public_rng
 
 from .law_tests import SURE, p_value_of_counts
 
@@ -53,7 +62,7 @@ def test_exponential_coins_have_their_bias(p, q, power, divisor):
 )
 def test_draws_do_not_depend_on_how_often_the_words_run_out(draw, monkeypatch):
     at_once = draw(SeededSource(7))
-    monkeypatch.setattr(samplers, "_PIECE_WORDS", 1)
+    monkeypatch.setattr(samplers, "_MOST_WORDS_AT_ONCE", 1)
     np.testing.assert_array_equal(draw(SeededSource(7)), at_once)
 
 
@@ -80,7 +89,7 @@ def test_selections_do_not_depend_on_how_many_digits_of_a_power_are_looked_up(dr
     scores = np.tile(np.arange(0, 120, 3), (20_000, 1))
     at_once = draw(scores, Fraction(1, 2), SeededSource(17))
     computed = []
-    monkeypatch.setattr(samplers, "_POWER_DIGITS", 1)
+    monkeypatch.setattr(samplers, "_FIRST_POWER_DIGITS", 1)
     monkeypatch.setattr(samplers, "powers_of_e", lambda n: computed.append(n) or powers_of_e(n))
     np.testing.assert_array_equal(draw(scores, Fraction(1, 2), SeededSource(17)), at_once)
     assert 2 in computed  # one digit was not enough now and then

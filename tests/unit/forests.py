@@ -6,8 +6,10 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from privet.encoding import ClassTarget, Column, Encoding
-from privet.structure import CompleteTrees, Domains, ExplicitTrees, Multiway, Split, Subset, Threshold, TreeBuilder
+from privet.schema.encoding import ClassTarget, Column, Encoding
+from privet.trees.complete_trees import CompleteTrees
+from privet.trees.explicit_trees import ExplicitTrees, Multiway, Split, Subset, Threshold, TreeBuilder
+from privet.trees.structure import FeatureCodes
 
 SIZES = st.one_of(st.integers(1, 5), st.integers(60, 70), st.just(256), st.just(300))
 
@@ -54,7 +56,7 @@ def random_codes(encoding: Encoding, n_rows: int, seed: int) -> NDArray[Any]:
     return np.array(codes, dtype=encoding.dtype).reshape(encoding.n_features, n_rows)
 
 
-def random_split(domains: Domains, rng: np.random.Generator, multiway: bool = True) -> Split | None:
+def random_split(domains: FeatureCodes, rng: np.random.Generator, multiway: bool = True) -> Split | None:
     """Any kind of split that a feature allows."""
     feature = int(rng.integers(domains.n_features))
     n_codes = int(domains.n_codes[feature])
@@ -69,7 +71,7 @@ def random_split(domains: Domains, rng: np.random.Generator, multiway: bool = Tr
     return Multiway(feature) if multiway and n_codes <= 10 else Threshold(feature, int(rng.integers(n_codes)))
 
 
-def grown(domains: Domains, n_trees: int, depth: int, seed: int) -> ExplicitTrees:
+def grown(domains: FeatureCodes, n_trees: int, depth: int, seed: int) -> ExplicitTrees:
     """Trees with all kinds of nodes, and leaves on every level."""
     rng = np.random.default_rng(seed)
     builder = TreeBuilder(domains, n_trees)

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import beta
 
 from privet.audit.bounds import (
-    Event,
+    AuditEvent,
     choose_event,
     clopper_pearson_lower,
     clopper_pearson_upper,
@@ -43,7 +43,7 @@ def test_no_evidence_is_a_bound_of_zero() -> None:
 
 def test_the_event_gathers_the_outcomes_that_are_more_likely() -> None:
     event = choose_event(Counter(a=300, b=290, c=410), Counter(a=30, b=30, c=940), delta=0.0, level=0.05)
-    assert event == Event(frozenset({"a", "b"}))
+    assert event == AuditEvent(frozenset({"a", "b"}))
 
 
 def test_outcomes_that_never_come_twice_are_gathered_by_what_they_are_not() -> None:
@@ -54,9 +54,9 @@ def test_outcomes_that_never_come_twice_are_gathered_by_what_they_are_not() -> N
 
 
 def test_an_event_is_shown_short() -> None:
-    assert str(Event(frozenset({"1", "0"}))) == "outcome in {0, 1}"
-    assert str(Event(frozenset({"1"}), complement=True)) == "outcome not in {1}"
-    assert str(Event(frozenset(map(str, range(9))))) == "one of 9 outcomes"
+    assert str(AuditEvent(frozenset({"1", "0"}))) == "outcome in {0, 1}"
+    assert str(AuditEvent(frozenset({"1"}), complement=True)) == "outcome not in {1}"
+    assert str(AuditEvent(frozenset(map(str, range(9))))) == "one of 9 outcomes"
 
 
 def test_a_claim_beyond_any_sample_is_refused() -> None:

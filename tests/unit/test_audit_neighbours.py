@@ -12,8 +12,8 @@ from privet import errors
 from privet.audit import NEIGHBOUR_PAIRS, NeighbourPair, canaries
 from privet.audit.neighbours import moving_partition
 from privet.audit.projections import Agreement
-from privet.domains import Categorical, Numeric
-from privet.schema import Schema, Unit
+from privet.schema.domains import Categorical, Numeric
+from privet.schema.schema import Schema, Unit
 
 MIXED = Schema(
     {

@@ -18,7 +18,8 @@ import privet
 from privet import BoostingRegressor, Categorical, Numeric, PrivaTreeClassifier, Schema, Unit
 from privet.audit import audit_pipeline
 from privet.errors import AuditError, SchemaError
-from privet.fitting import encode_table
+from privet.mechanisms.release import secret_key
+from privet.tables.reading import encode_table
 
 FEATURES = {"age": Numeric(0, 1), "height": Numeric(0, 1)}
 
@@ -208,7 +209,7 @@ def test_copies_of_a_record_are_one_unit_in_a_fit():
     own = schema(**UNITS)
     drawn = [0, 1, 1, 1, 2, 2]
     X = as_frame(np.array([[i / 10, i / 10, i] for i in drawn], dtype=float))
-    table = encode_table(own, own.encoding(), X, np.array([i % 2 for i in drawn]), n_jobs=1)
+    table = encode_table(own, own.encoding(), X, np.array([i % 2 for i in drawn]), secret_key, 1)
     assert table.aggregate(lambda block: np.array([len(block.target)])).tolist() == [3]
 
 

@@ -33,7 +33,7 @@ def test_views_of_a_tree_read_its_arrays(tree: Any) -> None:
     assert views.RootFeature()(tree) == 0
     assert views.RootIsLeaf()(tree) == (False,)
     assert views.FeaturesUsed()(tree) == frozenset({0})
-    assert views.LeafLabels()(tree) == ((0, 1),)
+    assert views.LabelsOfLeaves()(tree) == ((0, 1),)
     assert views.LeafLabel(1)(tree) == 1
     assert views.Predictions(((0, 0), (1, 0)))(tree) == (0, 1)
     assert views.Attribute("classes_")(tree) == (0, 1)
@@ -59,7 +59,7 @@ def test_views_of_a_forest_have_one_entry_per_tree(forest: Any) -> None:
     assert labels(forest) == (1.0, 1.0, 1.0)
     assert views.Agreement(labels, (1, 0, 1))(forest) == 2
     assert views.EqualTo(labels, (1, 1, 1))(forest) is True
-    assert len(views.LeafLabels()(forest)) == 3
+    assert len(views.LabelsOfLeaves()(forest)) == 3
     assert len(views.RootIsLeaf()(forest)) == 3
 
 

@@ -9,16 +9,16 @@ import pytest
 import privet
 from privet import BoostingClassifier, BoostingRegressor, Categorical, Numeric, Schema
 from privet.errors import BudgetError, ParameterError, PrivacyLeakWarning, SchemaError
-from privet.events import Cost, Event, Filter, Mechanism
-from privet.kernels.gradients import ONE, Huber, Logistic, Softmax
-from privet.learners.boosting import FINE_BINS
-from privet.ledger import Ledger
-from privet.ledger_text import ledger_from_dict
-from privet.planning.boosting import Annealing, Rounds
-from privet.planning.boosting_leaves import leaf_values
-from privet.release import Forced, Recording, drawn, outcomes_from
-from privet.structure.gradient_growth import CellGrid
-from privet.terms import Allowance, Share, Terms
+from privet.learners.boosting.bins import CellGrid
+from privet.learners.boosting.gradients import ONE, Huber, Logistic, Softmax
+from privet.learners.boosting.leaf_values import leaf_values
+from privet.learners.boosting.learner import FINE_BINS
+from privet.learners.boosting.rounds import Annealing, Rounds
+from privet.mechanisms.release import Forced, Recording, drawn, outcomes_from
+from privet.privacy.events import Cost, Event, Filter, Mechanism
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Share, Terms
+from privet.privacy.text import ledger_from_dict
 
 FEATURES = {
     "x": Numeric(0, 1),
@@ -186,8 +186,8 @@ def test_histograms_of_more_features_are_released_with_gaussian_noise():
 
 
 def described(epsilon, delta, schema, n_rows):
-    facts = BoostingClassifier(epsilon, delta, schema, n_rows_hint=n_rows).plan().facts
-    return str(facts["base"]), 0 if facts["rounds"] is None else facts["rounds"].depth
+    plan = BoostingClassifier(epsilon, delta, schema, n_rows_hint=n_rows).plan().plan
+    return str(plan.facts["base"]), 0 if plan.rounds is None else plan.rounds.depth
 
 
 WIDE = Schema({f"x{i}": Numeric(0, 1) for i in range(30)}, classes=["no", "perhaps", "yes"])

@@ -18,11 +18,12 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import privet
-from privet import Numeric, RandomDecisionForestClassifier, Schema, Unit, budgets
-from privet.budgets import blocks, registry, store
+from privet import Numeric, RandomDecisionForestClassifier, Schema, Unit
 from privet.errors import BudgetError
-from privet.fitting import encode_table
-from privet.measurements import noisy_row_count
+from privet.mechanisms.measurements import noisy_row_count
+from privet.privacy import budgets
+from privet.privacy.budgets import blocks, registry, store
+from privet.tables.reading import encode_table
 
 SCHEMA = Schema({"x": Numeric(0, 1), "z": Numeric(0, 1)}, classes=[0, 1])
 X = np.random.default_rng(0).random((60, 2))
@@ -220,7 +221,7 @@ def test_a_fit_that_begins_in_the_block_and_is_charged_after_it_is_refused(monke
         with pytest.raises(BudgetError, match="closed"):
             forest().fit(X, Y)
 
-    monkeypatch.setattr("privet.base.encode_table", wait_for_the_end)
+    monkeypatch.setattr("privet.estimators.base.encode_table", wait_for_the_end)
     with ThreadPoolExecutor(1) as thread:
         with privet.budget(epsilon=5.0) as budget:
             fitted = thread.submit(fit)

@@ -16,10 +16,10 @@ from joblib.externals.loky import get_reusable_executor
 from sklearn.model_selection import GridSearchCV
 
 import privet
-from privet import budgets
-from privet.budgets import processes, registry
 from privet.errors import BudgetError
-from privet.measurements import noisy_row_count
+from privet.mechanisms.measurements import noisy_row_count
+from privet.privacy import budgets
+from privet.privacy.budgets import processes, registry
 from tests.unit.test_budgets import X, Y, forest
 
 PATIENCE = 300  # seconds, for a machine that is busy
@@ -164,9 +164,12 @@ def test_a_budget_that_is_inherited_and_gone_refuses_and_one_that_was_closed_doe
 @pytest.mark.slow
 def test_a_process_that_fits_as_the_block_closes_is_refused():
     with Interpreter() as other:
-        other("import privet.base; from privet.fitting import encode_table; from tests.unit.test_budgets import *")
+        other(
+            "import privet.estimators.base; from privet.tables.reading import encode_table; "
+            "from tests.unit.test_budgets import *"
+        )
         other("wait = lambda *a: (print('begun', flush=True), sys.stdin.readline(), encode_table(*a))[-1]")
-        other("privet.base.encode_table = wait")
+        other("privet.estimators.base.encode_table = wait")
         with privet.budget(epsilon=5.0) as budget:
             other.begin("from tests.unit.test_budgets_in_processes import *; print(fit_an_own_estimator())")
             assert other.answer() == "begun"
@@ -183,7 +186,7 @@ def test_a_folder_for_temporary_files_with_any_name_holds_a_budget_that_others_s
     with Interpreter(TMPDIR=str(odd)) as owner:
         owner("import tests.unit.test_budgets_in_processes as t, privet, subprocess")
         # As if there was no /tmp: then the odd folder is where processes meet.
-        owner("from privet.budgets import registry; from pathlib import Path; import tempfile")
+        owner("from privet.privacy.budgets import registry; from pathlib import Path; import tempfile")
         owner("registry._places = lambda: [Path(tempfile.gettempdir()) / 'privet-budgets']")
         owner("block = privet.budget(epsilon=1.0); budget = block.__enter__(); child = t.Interpreter()")
         assert owner("print(budget._handle.store.startswith(tempfile.gettempdir()))") == "True"

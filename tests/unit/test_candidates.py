@@ -9,11 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privet import Categorical, Numeric, Schema
-from privet.kernels.sibling_histogram import SiblingHistogram
-from privet.randomness import public_rng
-from privet.scores import SCORES
-from privet.structure import Candidates, Domains, GreedyGrowth, Subset, Threshold
+from privet.randomness.public import public_rng
 from privet.tables import Block, MemoryTable
+from privet.trees.candidates import Candidates
+from privet.trees.explicit_trees import Subset, Threshold
+from privet.trees.greedy import GreedyGrowth
+from privet.trees.kernels.sibling_histogram import SiblingHistogram
+from privet.trees.scores import SCORES
+from privet.trees.structure import FeatureCodes
 
 SCHEMA = Schema(
     {
@@ -26,7 +29,7 @@ SCHEMA = Schema(
     classes=[0, 1, 2],
 )
 ENCODING = SCHEMA.encoding()
-DOMAINS = Domains.of(ENCODING)
+DOMAINS = FeatureCodes.of(ENCODING)
 
 
 CANDIDATES = Candidates.all_of(DOMAINS, public_rng(1))

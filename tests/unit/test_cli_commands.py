@@ -14,6 +14,7 @@ from privet.audit.report import AuditReport, Claim, Finding
 from privet.cli import app, data, drafts, learners
 from privet.cli.exits import Exit, exit_of
 from privet.errors import AuditError, BudgetError, ModelFileError, ParameterError, PrivetError, SchemaError
+from privet.estimators.registry import estimator_names
 
 SCHEMA = """
 version: 1
@@ -84,8 +85,8 @@ def test_every_command_is_described_in_the_docs():
 
 def test_learners_are_those_of_the_library(folder):
     assert learners.learner_names(privet.Categorical(["no", "yes"]))[0] == "PrivaTreeClassifier"
-    assert set(learners.learner_names()) == {*privet.ESTIMATORS, *privet.REGRESSORS}
-    for name in privet.ESTIMATORS:
+    assert set(learners.learner_names()) == set(estimator_names())
+    for name in estimator_names("Classifier"):
         assert type(learners.make_estimator(name.removesuffix("Classifier").lower(), [])).__name__ == name
     code, _, message = run("plan", "-s", "schema.yaml", "--learner", "oak")
     assert code == Exit.USAGE

@@ -12,6 +12,7 @@ from privet import Numeric, Schema
 from privet.audit import whole
 from privet.cli import learners
 from privet.cli.exits import Exit
+from privet.estimators.registry import estimator_names
 from tests.unit.test_cli_commands import run
 
 SCHEMA = """
@@ -43,7 +44,7 @@ def train(*options):
 
 def test_the_learner_follows_from_the_schemas_target(folder):
     target = Numeric(0, 1)
-    assert learners.learner_names(target) == sorted(privet.REGRESSORS)
+    assert learners.learner_names(target) == estimator_names("Regressor")
     assert learners.find_learner("boosting", target).__name__ == "BoostingRegressor"
     assert learners.find_learner("boosting", privet.Categorical([0, 1])).__name__ == "BoostingClassifier"
     code, out, message = run("plan", "-s", "schema.yaml")
@@ -175,7 +176,7 @@ def test_what_cannot_be_done_for_a_number_is_told_with_the_remedy(folder, argume
 
 
 def test_a_regressor_is_audited_by_the_same_command(folder, monkeypatch):
-    monkeypatch.setitem(whole.EFFORTS, "quick", whole.Effort(whole.SMALL, 240, 1, 1))
+    monkeypatch.setitem(whole.EFFORTS, "quick", whole.Effort(whole.SMALL_SHAPES, 240, 1, 1))
     train("--no-report", "--set", "n_trees=2", "--set", "max_depth=1")
     code, out, _ = run("audit", "model.json")
     assert code == 0

@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from privet.datasets import load_adult
-from privet.domains import Categorical
-from privet.schema import Schema
+from privet.schema.domains import Categorical
+from privet.schema.schema import Schema
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
+PAPERS = tomllib.loads((ROOT / "papers" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 # Distributions whose modules have another name.
 MODULES = {"scikit-learn": "sklearn", "scikit-image": "skimage", "pyyaml": "yaml"}
@@ -24,21 +25,29 @@ def requirements(*extras):
     return dict(line.split(">=") for line in lines if ">=" in line)
 
 
-def imported():
+def imported(sources):
     """Return the top-level modules that the sources import, apart from those of Python and our own."""
     found = set()
-    for file in (ROOT / "src").rglob("*.py"):
+    for file in (ROOT / sources).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 found |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
                 found.add(node.module.partition(".")[0])
-    return found - sys.stdlib_module_names - {"privet"}
+    return found - sys.stdlib_module_names - {"privet", "privet_papers"}
 
 
 def test_what_is_imported_is_declared_and_what_is_declared_is_imported():
-    declared = set(requirements("frames", "plots", "reproduce", "onnx", "explain", "all")) - WITHOUT_AN_IMPORT
-    assert imported() - ELSEWHERE == {MODULES.get(name, name) for name in declared}
+    declared = set(requirements("frames", "plots", "onnx", "explain", "all")) - WITHOUT_AN_IMPORT
+    assert imported("src") == {MODULES.get(name, name) for name in declared}
+
+
+def test_what_the_papers_import_is_declared_by_them_or_by_what_they_need():
+    own = {line.partition(">=")[0] for line in PAPERS["dependencies"] if ">=" in line}
+    declared = own | set(requirements("frames", "plots"))
+    found = imported("papers/src") - ELSEWHERE
+    assert found <= {MODULES.get(name, name) for name in declared}
+    assert {MODULES.get(name, name) for name in own} <= found
 
 
 def test_every_dependency_of_users_has_a_lower_bound():
@@ -49,9 +58,7 @@ def test_every_dependency_of_users_has_a_lower_bound():
     assert [line for line in users if ">=" not in line and not line.startswith("privet[")] == []
 
 
-@pytest.mark.parametrize(
-    ("name", "bound"), requirements("all", "reproduce", "frames", "plots", "onnx", "explain").items()
-)
+@pytest.mark.parametrize(("name", "bound"), requirements("all", "frames", "plots", "onnx", "explain").items())
 def test_the_lowest_versions_are_those_that_are_tested(name, bound):
     pins = dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / "constraints-lowest.txt").read_text(), re.MULTILINE))
     assert same(pins[name], bound), (

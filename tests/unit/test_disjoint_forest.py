@@ -8,10 +8,10 @@ import pytest
 
 from privet import Categorical, DisjointForestClassifier, Numeric, Schema
 from privet.errors import NonPrivateWarning, ParameterError
-from privet.events import Mechanism
-from privet.structure import ExplicitTrees, RandomTrees
-from privet.structure.own_leaves import with_own_leaves
+from privet.privacy.events import Mechanism
 from privet.testing import seeded_noise
+from privet.trees.explicit_trees import ExplicitTrees
+from privet.trees.random_trees import RandomTrees, with_own_leaves
 
 MIXED = Schema(
     {"x": Numeric(0, 1), "z": Numeric(0, 1, missing=True), "c": Categorical(list("abcd"))}, classes=["no", "yes"]

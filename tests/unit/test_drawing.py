@@ -7,9 +7,10 @@ from matplotlib.figure import Figure
 
 from privet import Categorical, Numeric, PrivaTreeClassifier, RandomDecisionForestClassifier, Schema
 from privet.errors import ParameterError
-from privet.models.drawing import sketch
 from privet.models.forest import Forest, LeafCounts, LeafLabels
-from privet.structure import Domains, Multiway, Subset, Threshold, TreeBuilder
+from privet.models.reading import read_tree
+from privet.trees.explicit_trees import Multiway, Subset, Threshold, TreeBuilder
+from privet.trees.structure import FeatureCodes
 
 SCHEMA = Schema(
     {
@@ -22,7 +23,7 @@ SCHEMA = Schema(
 
 def forest(splits, leaves):
     encoding = SCHEMA.encoding()
-    builder = TreeBuilder(Domains.of(encoding))
+    builder = TreeBuilder(FeatureCodes.of(encoding))
     for level in splits:
         builder.grow(level)
     voting = "majority" if isinstance(leaves, LeafLabels) else "threshold"
@@ -67,9 +68,9 @@ def test_many_categories_are_named_by_the_few_that_are_not_among_them():
         ([3, 5], "country is not c3 nor c5", "country is c3 or c5"),
         (range(20), "country is one of c20, c21, c22, c23, c24, c25 and 14 more", None),
     ]:
-        builder = TreeBuilder(Domains.of(encoding))
+        builder = TreeBuilder(FeatureCodes.of(encoding))
         builder.grow([Subset(0, list(codes))])
-        conditions = sketch(Forest(encoding, builder.finish(), labels(0, 1))).conditions
+        conditions = read_tree(Forest(encoding, builder.finish(), labels(0, 1)), 0).conditions
         assert conditions[0] == first
         assert second in (None, conditions[1])
 

@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet.domains import Categorical, Numeric
-from privet.encoding import ClassTarget, Encoding, RangeTarget
 from privet.errors import SchemaError
-from privet.frames import open_frame, read_values
-from privet.schema import Schema
+from privet.frames.columns import read_values
+from privet.frames.opening import open_frame
+from privet.schema.domains import Categorical, Numeric
+from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
+from privet.schema.schema import Schema
 
 SCHEMA = Schema(
     {
@@ -109,7 +110,7 @@ def test_arrays_of_numbers_are_in_schema_order(dtype, order) -> None:
 
 
 def test_arrays_stored_by_rows_are_turned_block_by_block(monkeypatch) -> None:
-    monkeypatch.setattr("privet.frames._ROWS_TURNED_AT_ONCE", 7)
+    monkeypatch.setattr("privet.frames.opening._ROWS_TURNED_AT_ONCE", 7)
     X = np.random.default_rng(0).normal(4, 5, (30, 2))
     numeric = Schema({"a": Numeric(0, 8), "b": Numeric(0, 8, grid="log", missing=True)}, classes=[0, 1]).encoding()
     X[3] = np.nan

@@ -12,10 +12,11 @@ from benchmarks.fuzz import ROWS, fuzz, real_models
 import privet
 from privet import Categorical, Numeric, RandomDecisionForestClassifier, Schema, Unit
 from privet.errors import ModelFileError
+from privet.estimators.registry import estimator_names
 from privet.models.files import array_to_dict, digest
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "model_file_v1.json"
-FORMAT = json.loads((files("privet") / "model_file.schema.json").read_text(encoding="utf-8"))
+FORMAT = json.loads((files("privet") / "models/model_file.schema.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def test_the_published_format_is_a_valid_json_schema():
     jsonschema.Draft202012Validator.check_schema(FORMAT)
 
 
-@pytest.mark.parametrize("name", sorted(privet.ESTIMATORS | privet.REGRESSORS))
+@pytest.mark.parametrize("name", estimator_names())
 def test_every_learners_file_follows_the_published_format(contents, name):
     jsonschema.Draft202012Validator(FORMAT).validate(contents[name])
 

@@ -1,5 +1,6 @@
 """Costs add up in sequence, the largest counts in parallel, and terms turn sensitivities into noise."""
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -7,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privet.errors import ParameterError
-from privet.events import Cost, Mechanism, Parallel, Sequential, readable
-from privet.terms import Allowance, Share, Terms
+from privet.privacy.events import Cost, Mechanism, Parallel, Sequential, readable
+from privet.privacy.laws import DiscreteGaussian, DiscreteLaplace
+from privet.privacy.terms import Allowance, Share, Terms
 
 ONE = Fraction(1)
 fractions = st.fractions(min_value=Fraction(1, 1000), max_value=10, max_denominator=10_000)
@@ -104,3 +106,13 @@ def test_a_delta_outside_zero_to_one_is_refused(delta):
 def test_epsilon_is_read_as_the_decimal_that_was_typed():
     assert Allowance.of(0.1).epsilon == Fraction(1, 10)
     assert Allowance.of(0.1, 1e-6).delta == Fraction(1, 10**6)
+
+
+@pytest.mark.parametrize("parameter", [Fraction(400), Fraction(10**6, 7)])
+def test_the_deviation_of_an_event_is_that_of_its_law(parameter):
+    terms = Terms()
+    laplace, gaussian = terms.laplace("counts", 1 / parameter), terms.gaussian("counts", 1 / (2 * parameter))
+    assert laplace.deviation == pytest.approx(math.sqrt(DiscreteLaplace(laplace.parameter).variance), rel=1e-3)
+    assert gaussian.deviation == pytest.approx(math.sqrt(DiscreteGaussian(gaussian.parameter).variance), rel=1e-3)
+    assert terms.noise("counts", None).deviation == 0
+    assert terms.permute_and_flip("split", parameter).deviation == 0

@@ -9,11 +9,12 @@ from privet import Categorical, Numeric, PrivaTreeClassifier, RandomDecisionFore
 from privet.datasets import load_adult
 from privet.errors import ParameterError
 from privet.exports import codes_of, onnx_inputs, to_onnx, to_shap, to_sklearn_tree
-from privet.exports.explicit import as_explicit
 from privet.exports.onnx_file import forest_to_onnx
 from privet.exports.thresholds import average_votes, threshold_trees
-from privet.models import Forest, LeafCounts, LeafLabels
-from privet.structure import CompleteTrees, Domains, RandomTrees
+from privet.models.forest import Forest, LeafCounts, LeafLabels
+from privet.trees.complete_trees import CompleteTrees
+from privet.trees.random_trees import RandomTrees
+from privet.trees.structure import FeatureCodes
 from tests.unit.forests import grown, random_codes, small_encoding
 
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -102,7 +103,7 @@ def test_onnx_maps_values_that_break_the_schema_as_the_schema_says():
 def random_forests():
     """Forests with every kind of node, leaf and vote."""
     encoding = small_encoding()
-    domains, rng = Domains.of(encoding), np.random.default_rng(5)
+    domains, rng = FeatureCodes.of(encoding), np.random.default_rng(5)
     complete = RandomTrees(domains, 7, 4, 4).materialise()
     assert isinstance(complete, CompleteTrees)
     for structure in (complete, grown(domains, 5, 4, 3), RandomTrees(domains, 8, 3, 4, "multiway", 64)):
@@ -148,7 +149,7 @@ def test_onnx_agrees_for_every_kind_of_node_leaf_and_vote(forest):
 def test_trees_that_are_written_down_route_alike(forest):
     codes = random_codes(forest.encoding, 400, 3)
     expected = forest.structure.route(codes)
-    np.testing.assert_array_equal(as_explicit(forest.structure).route(codes), expected)
+    np.testing.assert_array_equal(forest.structure.explicit().route(codes), expected)
     for tree, leaves in zip(threshold_trees(forest), expected, strict=True):
         for row, leaf in zip(codes.T, leaves, strict=True):
             node = 0

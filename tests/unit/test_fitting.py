@@ -5,7 +5,7 @@ import pytest
 
 from privet import Numeric, RandomDecisionForestClassifier, Schema, Unit
 from privet.errors import SchemaError
-from privet.fitting import bound_rows, read_units
+from privet.tables.units import bound_rows, read_units
 
 KEY = bytes(range(16))
 

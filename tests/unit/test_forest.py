@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError
-from privet.models import Forest, LeafCounts, LeafLabels, estimate_bytes
-from privet.structure import Domains, ExplicitTrees, RandomTrees, Threshold, TreeBuilder
+from privet.models.forest import Forest, LeafCounts, LeafLabels, estimate_bytes
+from privet.trees.explicit_trees import ExplicitTrees, Threshold, TreeBuilder
+from privet.trees.random_trees import RandomTrees
+from privet.trees.structure import FeatureCodes
 from tests.unit.forests import encodings, grown, random_codes, small_encoding
 
 laws = settings(deadline=None, max_examples=40)
@@ -71,7 +73,7 @@ def plain_back_off(trees: ExplicitTrees, counts: NDArray[np.int64]) -> NDArray[n
 @laws
 @given(encodings(), st.integers(0, 4), st.integers(0, 10**6))
 def test_trees_of_any_shape_back_off_the_same_way(encoding: Any, depth: int, seed: int) -> None:
-    trees = grown(Domains.of(encoding), 2, depth, seed)
+    trees = grown(FeatureCodes.of(encoding), 2, depth, seed)
     counts = np.random.default_rng(seed).integers(-6, 4, (trees.n_leaves, 3))
     np.testing.assert_allclose(LeafCounts(counts).shares(trees), plain_back_off(trees, counts), rtol=1e-12)
 
@@ -110,7 +112,7 @@ def test_random_shares_are_uniform_on_the_simplex(n_classes: int) -> None:
 @laws
 @given(encodings(), st.integers(0, 4), st.integers(0, 10**6), st.sampled_from(["majority", "threshold"]))
 def test_votes_are_averages_over_trees(encoding: Any, depth: int, seed: int, voting: Any) -> None:
-    trees = grown(Domains.of(encoding), 3, depth, seed)
+    trees = grown(FeatureCodes.of(encoding), 3, depth, seed)
     leaves = LeafCounts(np.random.default_rng(seed).integers(-3, 10, (trees.n_leaves, 3)))
     codes = random_codes(encoding, 25, seed)
     per_tree = leaves.shares(trees)[trees.route(codes)]
@@ -122,7 +124,7 @@ def test_votes_are_averages_over_trees(encoding: Any, depth: int, seed: int, vot
 
 def stump(labels: Sequence[int], abstain: int | None, n_classes: int = 2) -> Forest:
     encoding = small_encoding(n_classes)
-    builder = TreeBuilder(Domains.of(encoding), 2)
+    builder = TreeBuilder(FeatureCodes.of(encoding), 2)
     builder.grow([Threshold(1, 2), Threshold(1, 0)])
     return Forest(encoding, builder.finish(), LeafLabels(np.array(labels, dtype=np.uint16), abstain))
 

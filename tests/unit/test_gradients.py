@@ -9,20 +9,21 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from privet import Categorical, Numeric, Schema
-from privet.kernels.gradient_histogram import (
+from privet.learners.boosting.bins import CellGrid
+from privet.learners.boosting.gradient_growth import score_walks
+from privet.learners.boosting.gradient_histogram import (
     CELL_STATE,
     GRADIENT_STATE,
     NODE_STATE,
     AddValues,
     BaseScores,
     Cells,
-    CellStep,
     GradientHistogram,
     GradientSums,
+    cell_step,
 )
-from privet.kernels.gradients import ONE, SCORE_STATE, Huber, Logistic, Softmax, logistic_table
-from privet.randomness import public_rng
-from privet.structure.gradient_growth import CellGrid, score_walks
+from privet.learners.boosting.gradients import ONE, SCORE_STATE, Huber, Logistic, Softmax, logistic_table
+from privet.randomness.public import public_rng
 from privet.tables import Block, MemoryTable
 
 ANY_SCORE = st.integers(-(2**62), 2**62)
@@ -171,7 +172,7 @@ def test_scores_of_candidates_are_those_of_the_splits_that_they_stand_for():
     gradient = block.state[GRADIENT_STATE][:, :2].astype(np.int64)
     for candidate in range(len(candidates)):
         split = candidates.split(candidate)
-        below = CellStep(*candidates.sides([split]))(block)
+        below = cell_step(*candidates.sides([split]))(block)
         expected = sum(np.abs(gradient[below == child].sum(axis=0)).sum() for child in (0, 1))
         assert scores[0, candidate] == expected
         in_codes = grid.in_codes(split)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet.grid_kernels import count_by_rounding, count_by_search
-from privet.grids import count_cuts_below, count_cuts_below_in_rows, linear_cuts, log_cuts, prepared
+from privet.schema.grid_kernels import count_by_rounding, count_by_search, count_cuts_below, count_cuts_below_in_rows
+from privet.schema.grids import linear_cuts, log_cuts, prepared
 
 bounded = st.floats(-1e12, 1e12)
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from privet.errors import ParameterError
-from privet.hashing import bounded, key_words, mix, siphash_array, siphash_parts, siphash_rows, siphash_words
+from privet.randomness.hashing import bounded, key_words, mix, siphash_array, siphash_parts, siphash_rows, siphash_words
 
 # SipHash-2-4 of the bytes 0, 1, ..., length - 1 under the key 0, 1, ..., 15 (vectors of the reference code).
 KEY = bytes(range(16))

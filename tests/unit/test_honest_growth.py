@@ -9,21 +9,21 @@ import pytest
 
 from privet import Categorical, Numeric, Schema
 from privet.errors import ParameterError
-from privet.kernels.honest import deal_points, grow_honest_tree
-from privet.kernels.honest_draws import poisson, softmax_choice, start_draws
-from privet.kernels.honest_scores import count_codes, make_scratch
-from privet.ledger import Ledger
-from privet.randomness import public_rng
-from privet.release import open_release
-from privet.structure.honest_growth import (
+from privet.learners.multinomial_forest.honest_draws import poisson, softmax_choice, start_draws
+from privet.learners.multinomial_forest.honest_growth import (
     HonestRule,
     grow_honest_forest,
     join_grown,
     lay_out_records,
     majority_labels,
 )
+from privet.learners.multinomial_forest.honest_scores import count_codes, make_scratch
+from privet.learners.multinomial_forest.honest_tree import deal_points, grow_honest_tree
+from privet.mechanisms.release import open_release
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
+from privet.randomness.public import public_rng
 from privet.tables import MemoryTable
-from privet.terms import Allowance, Terms
 
 SCHEMA = Schema(
     {
@@ -60,14 +60,26 @@ def without_privacy(schema=SCHEMA):
     return open_release(Ledger(Terms.of(schema), None, []))
 
 
+EVENT = Terms().choice("the forest", None)
+
+
+def records_of(table, **settings):
+    codes, target = without_privacy().records(table, EVENT)
+    return lay_out_records(table.encoding, codes, target, **settings)
+
+
+def whole_forest(table, release, *settings):
+    return grow_honest_forest(table, release, EVENT, *settings)
+
+
 def forest(rule, n_trees=5, seed=0, n_jobs=1, n_rows=60):
-    return grow_honest_forest(table_of(n_rows)[0], without_privacy(), rule, n_trees, public_rng(seed), n_jobs)
+    return whole_forest(table_of(n_rows)[0], without_privacy(), rule, n_trees, public_rng(seed), n_jobs)
 
 
 @every_rule
 def test_leaves_count_the_estimation_points_that_reach_them(rule):
     table, codes, target = table_of(n_rows=200)
-    records = lay_out_records(table, x_log_x=rule.criterion == "entropy")
+    records = records_of(table, x_log_x=rule.criterion == "entropy")
     growth = rule.growth(200, 3)
     for tree in range(5):
         _, estimation = deal_points(200, growth, start_draws(np.uint64(9), tree))
@@ -156,7 +168,7 @@ def test_the_split_of_the_root_follows_the_two_softmax_laws(criterion, rates):
     rule = HonestRule(criterion=criterion, feature_rate=rates[0], value_rate=rates[1], split_above=1, max_depth=1)
     n_trees, n_rows = 700, 30
     table, codes, target = table_of(n_rows, seed=4)
-    records = lay_out_records(table, x_log_x=criterion == "entropy")
+    records = records_of(table, x_log_x=criterion == "entropy")
     growth = rule.growth(n_rows, 3)
     expected, variance, drawn = Counter(), Counter(), Counter()
     for tree in range(n_trees):
@@ -209,7 +221,7 @@ def test_greedy_trees_find_the_one_feature_that_decides():
     encoding = SCHEMA.encoding()
     codes = np.array([rng.integers(0, n, 400) for n in encoding.n_codes], dtype=encoding.dtype)
     table = MemoryTable(encoding, codes, (codes[1] == 6).astype(np.int32) * 2)  # missing values decide
-    trees, counts = grow_honest_forest(table, without_privacy(), rule, 4, public_rng(0))
+    trees, counts = whole_forest(table, without_privacy(), rule, 4, public_rng(0))
     assert trees.leaves_per_tree.tolist() == [2, 2, 2, 2]
     assert (trees.splits.feature[trees.tree_offsets[:-1]] == 1).all()
     assert (counts > 0).sum(axis=1).tolist() == [1] * 8
@@ -220,9 +232,9 @@ def test_a_range_of_one_point_leaves_nothing_to_split():
     schema = Schema({"x": Numeric(0, 1), "y": Numeric(0, 1)}, classes=[0, 1])
     table, _, _ = table_of(100, schema=schema)
     one, many = (
-        grow_honest_forest(
-            table, without_privacy(schema), HonestRule(choice="range", n_points=n, **AVOID), 3, public_rng(0)
-        )[0]
+        whole_forest(table, without_privacy(schema), HonestRule(choice="range", n_points=n, **AVOID), 3, public_rng(0))[
+            0
+        ]
         for n in (1, 50)
     )
     assert one.n_leaves == 3
@@ -231,7 +243,7 @@ def test_a_range_of_one_point_leaves_nothing_to_split():
 
 def test_random_values_make_worse_and_so_deeper_trees_than_the_best_ones():
     best, by_chance = (
-        grow_honest_forest(
+        whole_forest(
             table_of(600)[0],
             without_privacy(),
             HonestRule(choice="bernoulli", p_feature=p, p_value=p),
@@ -244,7 +256,7 @@ def test_random_values_make_worse_and_so_deeper_trees_than_the_best_ones():
 
 
 def test_partition_rate_is_structure_points_for_each_estimation_point():
-    _, counts = grow_honest_forest(table_of(90)[0], without_privacy(), HonestRule(partition_rate=2.0), 1, public_rng(0))
+    _, counts = whole_forest(table_of(90)[0], without_privacy(), HonestRule(partition_rate=2.0), 1, public_rng(0))
     assert counts.sum() == 30
 
 
@@ -256,7 +268,7 @@ def test_ties_of_a_leaf_are_broken_by_chance():
 
 def test_one_record_and_no_record_make_a_leaf():
     for n_rows in (0, 1):
-        trees, counts = grow_honest_forest(table_of(n_rows)[0], without_privacy(), HonestRule(), 2, public_rng(0))
+        trees, counts = whole_forest(table_of(n_rows)[0], without_privacy(), HonestRule(), 2, public_rng(0))
         assert trees.n_leaves == 2
         assert counts.sum() == 2 * (n_rows - round(n_rows / 2))
 
@@ -264,7 +276,7 @@ def test_one_record_and_no_record_make_a_leaf():
 def test_a_release_with_a_budget_is_refused():
     release = open_release(Ledger(Terms.of(SCHEMA), Allowance.of(1.0, 0.0), []))
     with pytest.raises(ParameterError, match="epsilon=None"):
-        grow_honest_forest(table_of()[0], release, HonestRule(), 1, public_rng(0))
+        whole_forest(table_of()[0], release, HonestRule(), 1, public_rng(0))
 
 
 @pytest.mark.parametrize(

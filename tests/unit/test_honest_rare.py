@@ -6,11 +6,25 @@ import numpy as np
 import pytest
 
 from privet import Categorical, Numeric, Schema
-from privet.kernels.honest import grow_honest_tree
-from privet.kernels.honest_draws import below, skip, start_draws
-from privet.kernels.honest_rare import best_of_pairs, complete_counts, count_rare, forget_counts, make_rare_counts
-from privet.kernels.honest_scores import Candidates, count_codes, make_scratch, score_candidates
-from privet.structure.honest_growth import HonestRule, lay_out_records
+from privet.learners.multinomial_forest.honest_draws import below, skip, start_draws
+from privet.learners.multinomial_forest.honest_growth import HonestRule, lay_out_records
+from privet.learners.multinomial_forest.honest_rare import (
+    best_of_pairs,
+    complete_counts,
+    count_rare,
+    forget_counts,
+    make_rare_counts,
+)
+from privet.learners.multinomial_forest.honest_scores import (
+    CandidateLimits,
+    count_codes,
+    make_scratch,
+    score_candidates,
+)
+from privet.learners.multinomial_forest.honest_tree import grow_honest_tree
+from privet.mechanisms.release import open_release
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Terms
 from privet.tables import MemoryTable
 
 N_ROWS, N_WIDE = 240, 60
@@ -50,11 +64,17 @@ def wide_table(seed=0):
     return MemoryTable(encoding, codes, target.astype(np.int32))
 
 
+def laid_out(table, **settings):
+    release = open_release(Ledger(Terms.of(SCHEMA), None))
+    codes, target = release.records(table, Terms().choice("the forest", None))
+    return lay_out_records(table.encoding, codes, target, **settings)
+
+
 @pytest.fixture(scope="module")
 def layouts():
     """The same records, with and without a layout of rare codes."""
     table = wide_table()
-    return lay_out_records(table, x_log_x=True, looked_at=N_WIDE), lay_out_records(table, x_log_x=True)
+    return laid_out(table, x_log_x=True, looked_at=N_WIDE), laid_out(table, x_log_x=True)
 
 
 def test_only_features_of_few_codes_that_nearly_always_have_one_are_laid_out(layouts):
@@ -70,8 +90,8 @@ def test_only_features_of_few_codes_that_nearly_always_have_one_are_laid_out(lay
 def test_rare_codes_are_not_laid_out_where_records_have_more_of_them_than_features_are_looked_at(layouts):
     per_record = layouts[0].rare.features.size / N_ROWS
     assert 0.2 < per_record < 2
-    assert (lay_out_records(wide_table(), looked_at=0.9 * per_record).rare.common == -1).all()
-    assert (lay_out_records(wide_table(), looked_at=1.1 * per_record).rare.common >= 0).any()
+    assert (laid_out(wide_table(), looked_at=0.9 * per_record).rare.common == -1).all()
+    assert (laid_out(wide_table(), looked_at=1.1 * per_record).rare.common >= 0).any()
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
@@ -118,7 +138,7 @@ def test_the_score_of_two_codes_is_the_best_of_all_candidates(layouts, entropy, 
     scored = 0
     for seed in range(10):
         rows, columns, n_each = some_node(records, seed=seed)
-        wanted = Candidates(min_child, 20, -1, 1 << 30)
+        wanted = CandidateLimits(min_child, 20, -1, 1 << 30)
         counts, scratch = make_rare_counts(records.rare, records.n_codes, 3), make_scratch(50, 40, 0, 3)
         count_rare(records.rare, rows, columns, counts)
         best = best_of_pairs(records.starts, records.n_codes, n_each, entropy, records.x_log_x, wanted, counts)

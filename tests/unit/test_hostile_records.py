@@ -12,9 +12,10 @@ import pyarrow as pa
 import pytest
 
 from privet import Categorical, Numeric, RandomDecisionForestClassifier, Schema, Unit
-from privet.fitting import encode_table
-from privet.measurements import noisy_row_count, private_bounds
+from privet.mechanisms.measurements import noisy_row_count, private_bounds
+from privet.mechanisms.release import secret_key
 from privet.tables import MemoryTable
+from privet.tables.reading import encode_table
 
 FEATURES = {"x": Numeric(0, 8, bins=8), "c": Categorical([1, 2, "a"], other=True)}
 SCHEMA = Schema(FEATURES, classes=[0, 1])
@@ -108,7 +109,7 @@ def quietly(function, *arguments, **settings):
 
 
 def codes_of(schema, X, y) -> np.ndarray:
-    table = quietly(encode_table, schema, schema.encoding(), X, y, 1)
+    table = quietly(encode_table, schema, schema.encoding(), X, y, secret_key)
     assert isinstance(table, MemoryTable)
     return np.vstack([np.hstack(table._codes), table._target])
 

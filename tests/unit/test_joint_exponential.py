@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from privet import laws
-from privet.joint_exponential import _decide_exactly, _Doubles, best_cuts, cut_range, draw_cuts, scores_of_cuts
-from privet.randomness import SeededSource
+from privet.mechanisms.joint_exponential import best_cuts, cut_range, scores_of_cuts
+from privet.mechanisms.joint_sampling import _decide_exactly, _Doubles, draw_cuts
+from privet.privacy import laws
+from privet.randomness.public import SeededSource
 
 CELLS = [2, 0, 3, 1, 1]
 BELOW = np.cumsum(CELLS)

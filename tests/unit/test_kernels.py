@@ -8,11 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from privet.encoding import Encoding
 from privet.errors import ParameterError
-from privet.kernels import LeafClassCounts, NodeHistogram, count_labels, sum_values
-from privet.structure import Domains, RandomTrees, Threshold, TreeBuilder
+from privet.schema.encoding import Encoding
 from privet.tables import Block
+from privet.trees.explicit_trees import Threshold, TreeBuilder
+from privet.trees.kernels.count import LeafClassCounts
+from privet.trees.kernels.histogram import NodeHistogram
+from privet.trees.kernels.vote import count_labels, sum_values
+from privet.trees.random_trees import RandomTrees
+from privet.trees.structure import FeatureCodes
 from tests.unit.forests import encodings, grown, plain_leaf, plain_route, random_codes, random_split, small_encoding
 
 laws = settings(deadline=None, max_examples=40)
@@ -30,7 +34,7 @@ def random_block(encoding: Encoding, n_rows: int, seed: int, **state: NDArray[An
 def test_leaf_class_counts_count_every_known_record_once_in_every_tree(
     encoding: Encoding, depth: int, seed: int
 ) -> None:
-    trees = grown(Domains.of(encoding), 3, depth, seed)
+    trees = grown(FeatureCodes.of(encoding), 3, depth, seed)
     block = random_block(encoding, 40, seed)
     expected = np.zeros((trees.n_leaves, N_CLASSES), np.int64)
     for leaves in plain_route(trees, block.codes):
@@ -47,7 +51,7 @@ def test_leaf_class_counts_count_every_known_record_once_in_every_tree(
 def test_leaf_class_counts_of_disjoint_parts_count_each_record_in_its_own_tree(
     encoding: Encoding, depth: int, seed: int
 ) -> None:
-    trees = grown(Domains.of(encoding), 3, depth, seed)
+    trees = grown(FeatureCodes.of(encoding), 3, depth, seed)
     part = np.random.default_rng(seed).integers(0, 3, 40).astype(np.int32)
     block = random_block(encoding, 40, seed, part=part)
     expected = np.zeros((trees.n_leaves, N_CLASSES), np.int64)
@@ -94,7 +98,7 @@ def test_node_histogram_counts_by_node_feature_code_and_class(encoding: Encoding
 @given(encodings(), st.integers(0, 10**6))
 def test_route_steps_lead_every_record_where_the_finished_trees_send_it(encoding: Encoding, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    domains, n_trees = Domains.of(encoding), 2
+    domains, n_trees = FeatureCodes.of(encoding), 2
     builder = TreeBuilder(domains, n_trees)
     node = rng.integers(0, n_trees, 40).astype(np.int32)
     tree = node.copy()
@@ -121,7 +125,7 @@ def test_route_steps_lead_every_record_where_the_finished_trees_send_it(encoding
 
 
 def test_a_builder_wants_one_split_for_each_open_node() -> None:
-    builder = TreeBuilder(Domains.of(small_encoding()), 2)
+    builder = TreeBuilder(FeatureCodes.of(small_encoding()), 2)
     with pytest.raises(ParameterError, match="2 nodes are open, got 1"):
         builder.grow([Threshold(0, 1)])
     builder.grow([Threshold(0, 1), None])
@@ -133,7 +137,7 @@ def test_a_builder_wants_one_split_for_each_open_node() -> None:
 def test_summed_values_are_the_sums_over_trees_in_their_order(
     encoding: Encoding, depth: int, seed: int, n_classes: int
 ) -> None:
-    trees = grown(Domains.of(encoding), 3 + seed % 5, depth, seed)
+    trees = grown(FeatureCodes.of(encoding), 3 + seed % 5, depth, seed)
     codes = random_codes(encoding, 30, seed)
     values = np.random.default_rng(seed).random((trees.n_leaves, n_classes))
     expected = np.zeros((30, n_classes))
@@ -145,7 +149,7 @@ def test_summed_values_are_the_sums_over_trees_in_their_order(
 @laws
 @given(encodings(), st.integers(0, 4), st.integers(0, 10**6), st.integers(1, 6))
 def test_counted_labels_leave_out_those_that_abstain(encoding: Encoding, depth: int, seed: int, n_classes: int) -> None:
-    trees = grown(Domains.of(encoding), 3, depth, seed)
+    trees = grown(FeatureCodes.of(encoding), 3, depth, seed)
     codes = random_codes(encoding, 30, seed)
     labels = np.random.default_rng(seed).integers(0, n_classes + 1, trees.n_leaves).astype(np.uint16)
     labels[labels == n_classes] = (n_classes, 65_535)[seed % 2]

@@ -5,10 +5,10 @@ from fractions import Fraction
 import pytest
 
 from privet.errors import BudgetError, ModelFileError, PrivetError
-from privet.events import Cost, Mechanism
-from privet.ledger import Ledger
-from privet.ledger_text import ledger_from_dict
-from privet.terms import Allowance, Terms, unproven
+from privet.privacy.events import Cost, Mechanism
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms, unproven
+from privet.privacy.text import ledger_from_dict
 
 TERMS = Terms()
 

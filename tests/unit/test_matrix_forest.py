@@ -6,16 +6,16 @@ import pytest
 import privet
 from privet import Categorical, MatrixForestClassifier, Numeric, Schema
 from privet.errors import ModelFileError, ParameterError, SchemaError
-from privet.kernels.cells import CellClassCounts
-from privet.learners.matrix_forest import MatrixForest
-from privet.learning import Hints
-from privet.ledger import Ledger
-from privet.models import model_from_dict, model_to_dict
-from privet.models.vote_tables import BatchAnswers, CellTable, LeafVotes, shares_of
-from privet.randomness import public_rng
-from privet.release import Release, drawn
+from privet.estimators.learning import Hints
+from privet.learners.matrix_forest.cell_counts import CellClassCounts
+from privet.learners.matrix_forest.learner import MatrixForest
+from privet.learners.matrix_forest.vote_tables import BatchAnswers, CellTable, LeafVotes, shares_of
+from privet.mechanisms.release import Release, drawn
+from privet.models.files import model_from_dict, model_to_dict
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
+from privet.randomness.public import public_rng
 from privet.tables import Block, MemoryTable
-from privet.terms import Allowance, Terms
 
 SCHEMA = Schema({name: Categorical([0, 1, 2]) for name in "abcd"}, classes=["no", "yes", "maybe"])
 POINTS = np.array([[0, 0, 1, 2], [2, 2, 1, 0], [1, 2, 0, 0]])
@@ -161,7 +161,7 @@ def test_shares_keep_the_order_of_noisy_votes():
 
 
 def test_the_plan_shows_every_candidate_and_takes_the_least_noise():
-    design = make(mode="prediction").plan(batch=POINTS).facts["design"]
+    design = make(mode="prediction").plan(batch=POINTS).plan.design
     assert {candidate.name for candidate in design.candidates} == {
         "leaves",
         "cells",
@@ -177,7 +177,7 @@ def test_the_plan_shows_every_candidate_and_takes_the_least_noise():
 
 def test_with_many_features_only_leaves_are_left_and_the_plan_says_why():
     wide = Schema({f"f{i}": Categorical([0, 1]) for i in range(60)}, classes=[0, 1])
-    design = make(schema=wide, delta=1e-6).plan().facts["design"]
+    design = make(schema=wide, delta=1e-6).plan().plan.design
     assert design.chosen.name == "gaussian"
     assert "cells" in str(design)
     assert "ensembles" in str(design)
@@ -200,7 +200,7 @@ def simulated_noise(learner, share_delta=0.0, repetitions=60):
             squares.append(((model.values[reached].sum(axis=0) / scale) ** 2).mean())
         else:
             squares.append((model.answers**2).mean())
-    return np.mean(squares), plan.facts["design"].chosen.noise ** 2, np.std(squares) / np.sqrt(repetitions)
+    return np.mean(squares), plan.design.chosen.noise**2, np.std(squares) / np.sqrt(repetitions)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_the_predicted_noise_of_a_batch_is_the_simulated_one(strategy):
         model = learner.grow(table, Release(Ledger(terms, allowance), drawn()), public_rng(0), plan)
         ids = np.ravel_multi_index(tuple(POINTS.T), (3, 3, 3, 3))
         squares.append((model.tables[0].votes[ids] ** 2).mean())
-    expected = plan.facts["design"].chosen.noise ** 2
+    expected = plan.design.chosen.noise**2
     assert np.mean(squares) == pytest.approx(expected, abs=5 * np.std(squares) / np.sqrt(150))
 
 
@@ -242,7 +242,7 @@ def test_the_predicted_noise_of_a_batch_is_the_simulated_one(strategy):
 
 def test_the_depth_from_public_facts_grows_with_the_records_and_needs_a_hint():
     clf = make(tune="public", max_depth=4)
-    depths = [clf.plan(n_rows_hint=n).facts["shape"].depth for n in (50, 1_000, 100_000, 10_000_000)]
+    depths = [clf.plan(n_rows_hint=n).plan.shape.depth for n in (50, 1_000, 100_000, 10_000_000)]
     assert depths == sorted(depths)
     assert depths[0] < depths[-1] == 4
     with pytest.raises(ParameterError, match="n_rows_hint"):
@@ -360,7 +360,7 @@ def test_balanced_votes_find_a_rare_class_that_weight_votes_never_name():
 @pytest.mark.slow
 def test_feature_subsets_are_chosen_from_public_facts_where_the_domain_is_too_large():
     clf = make(schema=HUGE, strategy="cells", tune="public", n_ensembles="auto", max_depth=6)
-    few, many = (clf.plan(n_rows_hint=n).facts["shape"] for n in (500, 10_000_000))
+    few, many = (clf.plan(n_rows_hint=n).plan.shape for n in (500, 10_000_000))
     assert many.depth > few.depth
     assert many.n_ensembles * many.subset_features >= 12
 

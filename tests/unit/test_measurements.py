@@ -6,7 +6,7 @@ import pytest
 
 import privet
 from privet.errors import BudgetError, ParameterError
-from privet.measurements import noisy_row_count, private_bounds
+from privet.mechanisms.measurements import noisy_row_count, private_bounds
 from privet.testing import seeded_noise
 
 VALUES = np.random.default_rng(0).lognormal(10, 1, 20_000)
@@ -59,7 +59,7 @@ def test_bounds_hold_about_the_share_that_was_asked_for():
 def test_the_score_of_a_bound_moves_by_no_more_than_its_range(share, monkeypatch):
     seen = []
     keep = lambda self, scores, event: seen.append((scores, event)) or [0]  # noqa: E731  # a stand-in for one test
-    monkeypatch.setattr("privet.release.Release.choose", keep)
+    monkeypatch.setattr("privet.mechanisms.release.Release.choose", keep)
     small = np.array([1.0, 2.0, 3.0, 50.0, 99.0])
     for data in (small, np.append(small, 10.0), np.append(small, 100.0)):
         private_bounds(data, low=0, high=100, epsilon=1.0, outside=share)

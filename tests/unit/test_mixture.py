@@ -10,22 +10,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privet import Categorical, Numeric, Schema, laws
+from privet import Categorical, Numeric, Schema
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
 from privet.audit.ledger_audit import _coins_cover, _mixtures
 from privet.errors import BudgetError, ModelFileError, ParameterError
-from privet.events import Cost, Mechanism, Mixture, Parallel, Plan
-from privet.kernels import LeafClassCounts, NodeHistogram
-from privet.kernels.sibling_histogram import SiblingHistogram
-from privet.ledger import Ledger
-from privet.ledger_text import ledger_from_dict
+from privet.mechanisms.release import Recording, Release, drawn
 from privet.models.forest import Forest, LeafLabels
-from privet.release import Recording, Release, drawn
-from privet.structure import RandomTrees
-from privet.structure.greedy import AtRoot
+from privet.privacy import laws
+from privet.privacy.events import Cost, Event, Mechanism, Mixture, Parallel
+from privet.privacy.ledger import Ledger
+from privet.privacy.plan import Plan
+from privet.privacy.terms import Allowance, Terms, unproven
+from privet.privacy.text import ledger_from_dict
 from privet.tables import MemoryTable, PartOf
-from privet.terms import Allowance, Terms, unproven
+from privet.trees.greedy import AtRoot
+from privet.trees.kernels.count import LeafClassCounts
+from privet.trees.kernels.histogram import NodeHistogram
+from privet.trees.kernels.sibling_histogram import SiblingHistogram
+from privet.trees.random_trees import RandomTrees
 from tests.laws.planted import TINY
 
 HALF = (Fraction(1, 2), Fraction(1, 2))
@@ -166,7 +169,7 @@ def test_a_release_tosses_fresh_coins_for_every_mixture_and_deals_every_record_o
     trees = RandomTrees.draw(table.encoding, 0, 1, 0)
     seen = []
     for _ in range(2):
-        with release.mixture(table, HALF) as parts:
+        with release.mixture(table, Mixture(HALF, (choice(1), choice(1)))) as parts:
             seen.append([int(part.aggregate(LeafClassCounts(trees, 2)).sum()) for part in parts])
             for part in parts:
                 assert isinstance(part.derive("node", AtRoot()), PartOf)
@@ -209,6 +212,18 @@ class Given:
 
 
 @dataclass(frozen=True)
+class StumpPlan(Plan):
+    """A split on one half of the records, a label on the other."""
+
+    split: Event
+    label: Event
+
+    @property
+    def whole(self):
+        return Mixture(HALF, (self.split, self.label))
+
+
+@dataclass(frozen=True)
 class Honest:
     """A stump: its feature chosen on one half of the records, its leaves labelled on the other."""
 
@@ -217,13 +232,12 @@ class Honest:
 
     def plan(self, encoding, terms, share, hints):
         rest = laws.mixture_rest(share.epsilon, HALF[0], share.epsilon / 2)
-        events = {"split": terms.choice("split", share * HALF[0]), "label": terms.permute_and_flip("label", rest)}
-        return Plan(events, Mixture(HALF, tuple(events.values())))
+        return StumpPlan(terms.choice("split", share * HALF[0]), terms.permute_and_flip("label", rest))
 
     def grow(self, table, release, rng, plan):
         trees = RandomTrees.draw(table.encoding, 0, 1, 0)
         if self.secret:
-            with release.mixture(table, HALF) as (structure, estimation):
+            with release.mixture(table, plan.whole) as (structure, estimation):
                 self._ask(release, plan, trees, structure, estimation)
         else:  # bug: who is where is fixed, but charged as if it were a secret
             dealt = table.derive("half", ByFirstFeature())
@@ -232,8 +246,8 @@ class Honest:
         return Forest(table.encoding, trees, LeafLabels(np.zeros(1, np.uint16)))
 
     def _ask(self, release, plan, trees, structure, estimation):
-        release.choose(structure.aggregate(LeafClassCounts(trees, 2)), plan["split"])
-        release.choose(estimation.aggregate(LeafClassCounts(trees, 2)), plan["label"])
+        release.choose(structure.aggregate(LeafClassCounts(trees, 2)), plan.split)
+        release.choose(estimation.aggregate(LeafClassCounts(trees, 2)), plan.label)
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet.encoding import Encoding
 from privet.errors import ModelFileError
-from privet.models import Forest, LeafCounts, LeafLabels, digest, model_from_dict, model_to_dict
-from privet.models.files import MOST_ARRAY_BYTES, array_to_dict, canonical_json, parse_json
-from privet.structure import Domains, RandomTrees
+from privet.models.files import (
+    MOST_ARRAY_BYTES,
+    array_to_dict,
+    canonical_json,
+    digest,
+    model_from_dict,
+    model_to_dict,
+    parse_json,
+)
+from privet.models.forest import Forest, LeafCounts, LeafLabels
+from privet.schema.encoding import Encoding
+from privet.trees.random_trees import RandomTrees
+from privet.trees.structure import FeatureCodes
 from tests.unit.forests import encodings, grown, random_codes, small_encoding
 
 laws = settings(deadline=None, max_examples=40)
@@ -29,7 +38,7 @@ def forests(encoding: Encoding, seed: int) -> list[Forest]:
     drawn = RandomTrees.draw(encoding, seed, 2, 3)
     multiway = RandomTrees.draw(encoding, seed, 2, 30, "multiway", 10)
     made = []
-    for trees in (drawn, drawn.materialise(), multiway, grown(Domains.of(encoding), 2, 3, seed)):
+    for trees in (drawn, drawn.materialise(), multiway, grown(FeatureCodes.of(encoding), 2, 3, seed)):
         counts = rng.integers(-(2**40), 2**40, (trees.n_leaves, 3))
         made.append(Forest(encoding, trees, LeafCounts(counts), "threshold"))
         made.append(Forest(encoding, trees, LeafCounts(counts, "random", seed), "majority"))

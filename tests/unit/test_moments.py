@@ -9,18 +9,17 @@ import pytest
 
 from privet import Categorical, Numeric, Schema
 from privet.errors import ParameterError
-from privet.kernels.gradient_histogram import CELL_STATE
-from privet.kernels.gradients import ONE, SCORE_STATE, Huber, Logistic
-from privet.kernels.moments import CONSTANT, WEIGHT, PairMoments, TargetMoments
-from privet.learners.boosting import _with_gradients
-from privet.ledger import Ledger
-from privet.planning.boosting import count_of, start_scores
-from privet.release import Release, drawn, open_release
-from privet.structure.additive_base import AdditiveBase
-from privet.structure.base_tables import without_base
-from privet.structure.gradient_growth import CellGrid
+from privet.learners.boosting.base_tables import without_base
+from privet.learners.boosting.bins import CellGrid
+from privet.learners.boosting.gradient_histogram import CELL_STATE
+from privet.learners.boosting.gradients import ONE, SCORE_STATE, Huber, Logistic
+from privet.learners.boosting.moments import CONSTANT, WEIGHT, PairMoments, TargetMoments
+from privet.learners.boosting.regression_base import AdditiveBase
+from privet.learners.boosting.start import count_of, start_scores
+from privet.mechanisms.release import Release, drawn, open_release
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
 from privet.tables import Block, MemoryTable
-from privet.terms import Allowance, Terms
 
 NUMERIC = {"x": Numeric(0, 1, bins=4), "z": Numeric(0, 1, bins=3, missing=True), "w": Numeric(0, 1, bins=5)}
 MIXED = {
@@ -86,7 +85,7 @@ def test_no_record_moves_what_is_released_by_more_than_is_paid_for(features, nor
     encoding, grid, _ = tabled(features, classes)
     base, terms = AdditiveBase(norm), Terms("add_remove" if steps == 1 else "replace")
     design, known = base.design(encoding, grid)
-    events = base.plan(encoding, terms, Allowance.of(1.0, 0.0 if norm == "l1" else 1e-6).whole)
+    plan = base.plan(encoding, terms, Allowance.of(1.0, 0.0 if norm == "l1" else 1e-6).whole)
     kernel = TargetMoments(design, "two") if len(classes) == 2 else TargetMoments(design, "many", 3)
     pairs, sums = [], []
     for row in product(*map(range, encoding.n_codes)):
@@ -94,9 +93,8 @@ def test_no_record_moves_what_is_released_by_more_than_is_paid_for(features, nor
             _, _, table = tabled(features, classes, [row], [label])
             pairs.append(table.aggregate(PairMoments(design))[np.triu(~known)])
             sums.append(table.aggregate(kernel).ravel())
-    for role, moved in (("pairs", np.array(pairs)), ("sums", np.array(sums))):
+    for event, moved in ((plan.pairs, np.array(pairs)), (plan.sums, np.array(sums))):
         changes = moved if steps == 1 else (moved[:, np.newaxis] - moved[np.newaxis]).reshape(-1, moved.shape[1])
-        event = events[role]
         if norm == "l1":
             loss = np.abs(changes).sum(axis=1).max() / event.parameter / event.cost.epsilon
         else:
@@ -153,7 +151,7 @@ def test_a_regression_on_a_number_adds_what_is_above_the_start():
     grid = CellGrid.of(encoding, {})
     table = MemoryTable(encoding, rows.T.astype(np.uint8).copy(), np.rint(65_535 * share).astype(np.int32))
     loss, begun = Huber("l2", 65_536, 4), without_base(encoding, grid, np.array([0.3]), 20_000.0)
-    table = _with_gradients(table.derive(CELL_STATE, grid.cells), begun, grid, loss)
+    table = table.derive(CELL_STATE, grid.cells)
     base = AdditiveBase()
     found = base.run(table, open_release(Ledger(Terms(), None)), base.plan(encoding, Terms(), None), grid, begun, loss)
     predicted = (found.start + found.tables)[:, 0] / (1 << 16)
@@ -183,15 +181,16 @@ def test_the_noise_that_is_stated_for_a_table_is_the_spread_of_its_entries():
     rows = np.stack([rng.integers(0, 5, 5000), rng.integers(0, 2, 5000)], axis=1)
     encoding, grid, table = tabled(features, rows=rows, target=rng.integers(0, 2, 5000))
     base, start = AdditiveBase(), without_base(encoding, grid, np.zeros(1), 1.0)
-    events = base.plan(encoding, Terms(), Allowance.of(1.0, 1e-6).whole)
-    events["pairs"] = replace(events["pairs"], parameter=Fraction(1))  # next to none: it is not in what is stated
+    plan = base.plan(encoding, Terms(), Allowance.of(1.0, 1e-6).whole)
+    # next to no noise on pairs: it is not in what is stated
+    plan = replace(plan, pairs=replace(plan.pairs, parameter=Fraction(1)))
 
     class Loose(Release):
         def noisy(self, values, event):
-            return super().noisy(values, event) if event is events["sums"] else values
+            return super().noisy(values, event) if event is plan.sums else values
 
     draws = [
-        base.run(table, Loose(Ledger(Terms(), Allowance.of(1.0, 1e-6)), drawn()), events, grid, start, Logistic("l2"))
+        base.run(table, Loose(Ledger(Terms(), Allowance.of(1.0, 1e-6)), drawn()), plan, grid, start, Logistic("l2"))
         for _ in range(300)
     ]
     spread = np.stack([draw.tables[:, 0] for draw in draws]).std(axis=0) / (1 << 16)

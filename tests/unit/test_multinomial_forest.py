@@ -1,22 +1,28 @@
 """The multinomial forest: what it plans, how it deals and chooses, and what it learns with and without privacy."""
 
+import json
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from privet import Categorical, MultinomialForestClassifier, Numeric, Schema
-from privet.errors import NonPrivateWarning, ParameterError
-from privet.events import Mixture
-from privet.laws import mixture_epsilon
-from privet.learners.multinomial_forest import MultinomialForest, multinomial_labels
-from privet.learning import Hints
-from privet.planning.mixture import coin_weights, honest_budget, honest_depth
-from privet.randomness import public_rng
-from privet.structure import Candidates, Domains
-from privet.structure.two_stages import NO_CANDIDATE, TwoStages
-from privet.terms import Share, Terms
+import privet
+from privet import Categorical, ConsistentForestClassifier, MultinomialForestClassifier, Numeric, Schema
+from privet.errors import ModelFileError, NonPrivateWarning, ParameterError
+from privet.estimators.files import file_content
+from privet.estimators.learning import Hints
+from privet.learners.multinomial_forest.consistent import multinomial_labels
+from privet.learners.multinomial_forest.honest_plan import coin_weights, honest_budget, honest_depth
+from privet.learners.multinomial_forest.private import MultinomialForest
+from privet.learners.multinomial_forest.two_stages import NO_CANDIDATE, TwoStages
+from privet.models.files import digest
+from privet.privacy.events import Mixture
+from privet.privacy.laws import mixture_epsilon
+from privet.privacy.terms import Share, Terms
+from privet.randomness.public import public_rng
+from privet.trees.candidates import Candidates
+from privet.trees.structure import FeatureCodes
 
 SCHEMA = Schema(
     {"x": Numeric(0, 1), "z": Numeric(0, 1, missing=True), "c": Categorical(["a", "b", "c"])}, classes=[0, 1]
@@ -35,7 +41,7 @@ def chequers(n, seed=0):
 
 def without_privacy(**parameters):
     X, y = chequers(1500)
-    estimator = MultinomialForestClassifier(epsilon=None, schema=SCHEMA, random_state=0, n_trees=30, **parameters)
+    estimator = ConsistentForestClassifier(schema=SCHEMA, random_state=0, n_trees=30, **parameters)
     with pytest.warns(NonPrivateWarning):
         return estimator.fit(X, y)
 
@@ -71,6 +77,7 @@ def test_depth_grows_with_what_can_be_paid_for_and_not_with_anything_private():
     assert honest_depth(share, 1000) == honest_depth(share, None)
     assert honest_depth(share, 4000, steps=4) == honest_depth(share, 1000)
     assert honest_depth(Share(rho=Fraction(1, 8)), 1000) == honest_depth(share, 1000)
+    assert honest_depth(None, 1000) == honest_depth(share, 1000)
 
 
 @pytest.mark.parametrize("composition", ["sequential", "disjoint"])
@@ -80,14 +87,14 @@ def test_the_plan_is_a_mixture_for_every_tree_or_one_for_all_on_disjoint_records
     plan = learner.plan(SCHEMA.encoding(255), Terms(), Share(epsilon=ONE), Hints())
     mixtures = 4 if composition == "sequential" else 1
     assert [type(part) for part in plan.whole.parts] == [Mixture] * mixtures
-    assert len(plan.events) == mixtures * (1 + 2 * (1 if stages == "one" else 2))
+    assert len(list(plan.whole.events())) == mixtures * (1 + 2 * (1 if stages == "one" else 2))
     assert 1 - Fraction(1, 10**30) < plan.whole.cost.epsilon <= 1
 
 
 def test_a_hint_decides_the_depth_and_disjoint_trees_have_fewer_records_each():
     def depth(**parameters):
         estimator = MultinomialForestClassifier(schema=SCHEMA, n_rows_hint=20_000, **parameters)
-        return estimator.plan().facts["depth"]
+        return estimator.plan().plan.depth
 
     assert depth() > depth(n_trees=20) == depth(n_trees=20, composition="disjoint")
     assert depth(max_depth=2) == 2
@@ -105,7 +112,7 @@ def test_without_a_feature_to_split_there_are_labels_only():
 
 
 def stages():
-    return TwoStages(Candidates.all_of(Domains.of(FEW.encoding()), public_rng(0)))
+    return TwoStages(Candidates.all_of(FeatureCodes.of(FEW.encoding()), public_rng(0)))
 
 
 def test_two_stages_cover_every_candidate_once():
@@ -126,14 +133,14 @@ def test_the_first_stage_has_each_features_best_score_and_the_second_that_featur
 
 def test_places_without_a_candidate_have_a_constant_score_and_mean_the_first():
     schema = Schema({"x": Numeric(0, 1, bins=4), "b": Categorical([0, 1])}, classes=[0, 1])
-    two = TwoStages(Candidates.all_of(Domains.of(schema.encoding()), public_rng(0)))
+    two = TwoStages(Candidates.all_of(FeatureCodes.of(schema.encoding()), public_rng(0)))
     scores = np.array([[-5, -1, -7, -3]])
     np.testing.assert_array_equal(two.of_chosen(scores, np.array([1])), [[-3, NO_CANDIDATE, NO_CANDIDATE]])
     assert two.candidate(np.array([1, 1]), np.array([2, 0])).tolist() == [3, 3]
 
 
 def test_by_chance_every_feature_is_as_likely_whatever_its_number_of_candidates():
-    two = TwoStages(Candidates.all_of(Domains.of(SCHEMA.encoding(255)), public_rng(0)))
+    two = TwoStages(Candidates.all_of(FeatureCodes.of(SCHEMA.encoding(255)), public_rng(0)))
     drawn = two.by_chance(3000, public_rng(1))
     features = np.array([two.candidates.split(candidate).feature for candidate in drawn.tolist()])
     assert np.bincount(features).min() > 850
@@ -186,6 +193,24 @@ def test_labels_come_from_estimation_points_alone():
     assert 0.3 < right[1000.0] < 0.8, "all records chose splits, so there was nobody left to label leaves"
 
 
+def test_the_twin_without_privacy_repeats_and_lets_every_record_choose_and_label():
+    X, y = chequers(2000)
+    estimator = MultinomialForestClassifier(epsilon=None, schema=SCHEMA, random_state=0, n_trees=2)
+    assert estimator.plan().plan.trees[0].mixture is None
+    assert "share of structure points" not in estimator.plan().table()
+    with pytest.warns(NonPrivateWarning):
+        shares = [estimator.set_params(composition=c).fit(X, y).predict_proba(X) for c in ("sequential", "disjoint")]
+    np.testing.assert_array_equal(*shares)
+    assert estimator.score(*chequers(2000, seed=1)) > 0.9
+    assert not estimator.privacy_.proven
+
+
+def test_every_tree_is_dealt_with_the_mixture_that_was_planned():
+    X, y = chequers(500)
+    estimator = MultinomialForestClassifier(schema=SCHEMA, n_trees=2, max_depth=2, stages="two").fit(X, y)
+    assert estimator.privacy_.composition == estimator.plan().plan.whole
+
+
 # ------------------------------------------------------------------------------------------- without privacy
 
 
@@ -235,14 +260,55 @@ def test_labels_by_softmax_of_shares():
         ({"stages": "three"}, "stages"),
         ({"composition": "parallel"}, "composition"),
         ({"criterion": "entropy"}, "criterion"),
-        ({"epsilon": None, "criterion": "mix"}, "criterion"),
-        ({"epsilon": None, "variant": "bagging"}, "variant"),
-        ({"epsilon": None, "leaf_rule": "none"}, "leaf_rule"),
-        ({"epsilon": None, "feature_rate": -1.0}, "feature_rate"),
-        ({"epsilon": None, "min_leaf": 0}, "min_leaf"),
     ],
     ids=str,
 )
 def test_parameters_out_of_range_are_refused_by_name(parameters, message):
     with pytest.raises(ParameterError, match=message):
         MultinomialForestClassifier(schema=SCHEMA, **parameters).plan()
+
+
+OLD = {"feature_rate": 10.0, "value_rate": 10.0, "label_rate": None, "min_leaf": 5, "leaf_rule": "algorithm"}
+OLD |= {"variant": "multinomial", "stages": "one", "gamma": 0.0, "composition": "sequential"}
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_files_of_the_time_when_both_forests_were_one_class_are_read_as_what_they_are(private, tmp_path):
+    X, y = chequers(300)
+    fitted = MultinomialForestClassifier(schema=SCHEMA).fit(X, y) if private else without_privacy(max_depth=3)
+    content = file_content(fitted)
+    content["estimator"] = "MultinomialForestClassifier"
+    automatic = {"n_trees": "auto"} if private else {}
+    content["parameters"] = {**OLD, **content["parameters"], **automatic, "criterion": "auto"}
+    for digested in (True, False):
+        del content["digest"]
+        content["digest"] = digest(content)
+        (tmp_path / "model.json").write_text(json.dumps(content))
+        if digested:
+            again = privet.load(tmp_path / "model.json")
+            assert type(again) is type(fitted)
+            assert again.get_params() == fitted.get_params() | {"schema": SCHEMA}
+            np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
+            content["parameters"]["unheard_of"] = 1
+        else:
+            with pytest.raises(ModelFileError, match="unheard_of"):
+                privet.load(tmp_path / "model.json")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"epsilon": 1.0}, "no private form"),
+        ({"n_trees": 0}, "n_trees"),
+        ({"partition_rate": 0}, "partition_rate"),
+        ({"criterion": "mix"}, "criterion"),
+        ({"variant": "bagging"}, "variant"),
+        ({"leaf_rule": "none"}, "leaf_rule"),
+        ({"feature_rate": -1.0}, "feature_rate"),
+        ({"min_leaf": 0}, "min_leaf"),
+    ],
+    ids=str,
+)
+def test_parameters_of_the_consistent_forest_are_refused_by_name(parameters, message):
+    with pytest.raises(ParameterError, match=message):
+        ConsistentForestClassifier(schema=SCHEMA, **parameters).plan()

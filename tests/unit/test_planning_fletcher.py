@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privet.errors import ParameterError
-from privet.planning import fletcher_depth
+from privet.learners.disjoint_forest.depth import fletcher_depth
 
 # data set, continuous and discrete features, depth: Table 4
 TABLE_4 = [

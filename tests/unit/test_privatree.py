@@ -8,15 +8,15 @@ import pytest
 
 from privet import Categorical, Numeric, PrivaTreeClassifier, Schema
 from privet.errors import ParameterError
-from privet.fitting import encode_table
-from privet.learners.privatree import PrivaTree
-from privet.learning import Hints
-from privet.ledger import Ledger
-from privet.planning import label_error, tree_budget
-from privet.release import open_release
-from privet.structure import QuantileSearch
-from privet.terms import Allowance, Share, Terms
+from privet.estimators.learning import Hints
+from privet.learners.privatree.plan import label_error, tree_budget
+from privet.learners.privatree.tree import PrivaTree
+from privet.mechanisms.release import open_release, secret_key
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Share, Terms
+from privet.tables.reading import encode_table
 from privet.testing import seeded_noise
+from privet.trees.quantiles import QuantileSearch
 
 SCHEMA = Schema(
     {"x": Numeric(0, 1), "z": Numeric(0, 1, missing=True), "c": Categorical(list("abcdef"))}, classes=["no", "yes"]
@@ -106,11 +106,11 @@ def test_quantiles_spread_records_evenly_over_a_long_tail():
     values = np.exp(rng.normal(0, 1.5, 20_000))
     schema = Schema({"x": Numeric(0, float(values.max()) + 1, grid="log")}, classes=[0, 1])
     encoding, search = schema.encoding(1024), QuantileSearch(levels=3)
-    events = search.plan(encoding, Terms(), Share(epsilon=Fraction(3)))
+    planned = search.plan(encoding, Terms(), Share(epsilon=Fraction(3)))
     with seeded_noise(1):
-        table = encode_table(schema, encoding, values.reshape(-1, 1), np.zeros(20_000, int), 1)
-        cuts = search.run(table, open_release(Ledger(Terms(), Allowance.of(3.0))), events)[0]
-    assert sum(event.cost.epsilon for event in events.values()) == 3
+        table = encode_table(schema, encoding, values.reshape(-1, 1), np.zeros(20_000, int), secret_key, 1)
+        cuts = search.run(table, open_release(Ledger(Terms(), Allowance.of(3.0))), planned)[0]
+    assert sum(of.event.cost.epsilon for of in planned) == 3
     cells = np.bincount(np.searchsorted([encoding.decode_cut(0, cut) for cut in cuts], values), minlength=8)
     assert len(cuts) == 7
     assert cells.min() > 1500
@@ -119,8 +119,11 @@ def test_quantiles_spread_records_evenly_over_a_long_tail():
 
 def test_quantiles_ask_no_more_levels_than_there_are_cells_for():
     encoding = Schema({"x": Numeric(0, 1, bins=3), "y": Numeric(0, 1, bins=16)}, classes=[0, 1]).encoding()
-    events = QuantileSearch(levels=3).plan(encoding, Terms(), Share(epsilon=Fraction(1)))
-    assert list(events) == ["quantiles 0 0", "quantiles 0 1", "quantiles 1 0", "quantiles 1 1", "quantiles 1 2"]
+    planned = QuantileSearch(levels=3).plan(encoding, Terms(), Share(epsilon=Fraction(1)))
+    assert [(of.feature, of.event.name) for of in planned] == [
+        *((0, f"quantiles of x, level {level}") for level in (1, 2)),
+        *((1, f"quantiles of y, level {level}") for level in (1, 2, 3)),
+    ]
 
 
 def test_quantiles_of_no_numeric_feature_cost_nothing():
@@ -133,7 +136,7 @@ def test_quantiles_of_no_numeric_feature_cost_nothing():
 def test_the_part_of_the_leaves_can_be_given():
     learner = PrivaTree(max_depth=3, leaf_part=Fraction(9, 10))
     plan = learner.plan(SCHEMA.encoding(), Terms(), Share(epsilon=Fraction(1)), Hints())
-    assert plan["leaves 0"].cost.epsilon == Fraction(9, 10)
+    assert plan.trees[0].leaves.cost.epsilon == Fraction(9, 10)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Random decision forests: parameters, noise, voting, and what follows from public facts."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 
 from privet import Categorical, Numeric, RandomDecisionForestClassifier, Schema
 from privet.errors import NonPrivateWarning, ParameterError
-from privet.events import Mechanism
+from privet.learners.random_decision_forest.shape import ForestShape, forest_shape
+from privet.privacy.events import Mechanism
+from privet.privacy.terms import Share
 from privet.testing import seeded_noise
 
 SCHEMA = Schema(
@@ -166,3 +169,19 @@ def test_without_privacy_labels_are_those_of_counts():
 def test_parameters_out_of_their_range_are_refused_by_name(parameters, named):
     with pytest.raises(ParameterError, match=named):
         make(**parameters).fit(*records(10))
+
+
+def test_the_shape_grows_with_what_the_data_amounts_to_and_stays_within_bounds():
+    shapes = [forest_shape(Share(epsilon=Fraction(1)), n) for n in (1, 100, 10_000, 10**6, 10**9)]
+    assert shapes[0] == ForestShape(1, 1)
+    assert shapes[-1] == ForestShape(64, 12)
+    assert shapes == sorted(shapes, key=lambda shape: (shape.n_trees, shape.max_depth))
+    assert forest_shape(Share(epsilon=Fraction(1, 10)), 10_000) == forest_shape(Share(epsilon=Fraction(1)), 1000)
+    assert forest_shape(Share(epsilon=Fraction(1)), 10_000, steps=2) == forest_shape(Share(epsilon=Fraction(1)), 5000)
+
+
+def test_gaussian_noise_gets_the_shape_of_laplace_noise_of_its_spread():
+    rho, n = Fraction(1, 50), 20_000
+    shape = forest_shape(Share(rho=rho), n)
+    as_pure = Fraction(2 * math.sqrt(rho * shape.n_trees))
+    assert forest_shape(Share(epsilon=as_pure), n) == shape

@@ -7,12 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privet import Numeric, RandomDecisionForestClassifier, Schema, release, samplers
-from privet.errors import BudgetError
-from privet.fitting import encode_table
-from privet.ledger import Ledger
-from privet.randomness import SeededSource
-from privet.release import (
+from privet import Numeric, RandomDecisionForestClassifier, Schema
+from privet.errors import BudgetError, ParameterError
+from privet.mechanisms import release, samplers
+from privet.mechanisms.release import (
     SEEDED,
     Coins,
     Drawn,
@@ -25,8 +23,12 @@ from privet.release import (
     open_release,
     secret_key,
 )
+from privet.privacy.events import Mechanism
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms, unproven
+from privet.randomness.public import SeededSource
 from privet.tables import Block
-from privet.terms import Allowance, Terms
+from privet.tables.reading import encode_table
 from privet.testing import seeded_noise
 from tests.unit.test_tables import StateSum, table
 
@@ -98,6 +100,40 @@ def test_coins_are_a_state_of_the_table_and_charge_nothing():
     assert ledger.events == ()
 
 
+NOTHING = TERMS.choice("the forest", None)
+FLAWED = unproven("splits", Mechanism.EXPONENTIAL, Fraction(1), "no proof")
+
+
+@pytest.mark.parametrize(
+    ("allowance", "event"), [(Allowance.of(1), NOTHING), (Allowance.of(1), EVENT), (None, EVENT)], ids=str
+)
+def test_records_do_not_leave_a_table_where_anything_could_be_claimed(allowance, event):
+    private, ledger = table(10)[0], Ledger(TERMS, allowance)
+    with pytest.raises(ParameterError, match="epsilon=None"):
+        Release(ledger, drawn()).records(private, event)
+    assert ledger.events == ()
+
+
+@pytest.mark.parametrize(("allowance", "event"), [(None, NOTHING), (Allowance.of(1), FLAWED)], ids=str)
+def test_records_that_leave_a_table_are_charged_and_leave_nothing_to_claim(allowance, event):
+    ledger = Ledger(TERMS, allowance)
+    private, codes, target = table(1000)
+    taken = Release(ledger, drawn()).records(private, event)
+    np.testing.assert_array_equal(taken[0], codes)
+    np.testing.assert_array_equal(taken[1], target)
+    assert ledger.events == (event,)
+    assert not ledger.proven
+    assert ledger.epsilon == np.inf
+
+
+def test_records_are_no_outcome_that_a_replay_could_force():
+    recording = Recording(drawn())
+    Release(Ledger(TERMS, None), recording).records(table(10)[0], NOTHING)
+    assert recording.transcript == []
+    taken, _ = Release(Ledger(TERMS, None), Forced(recording.transcript)).records(table(20)[0], NOTHING)
+    assert taken.shape[1] == 20, "a replay sees its own records, so that whatever looks at them differs"
+
+
 def test_keys_are_fresh_and_never_printed():
     assert secret_key() != secret_key()
     coins = drawn().coins((Fraction(1, 2), Fraction(1, 2)))
@@ -146,7 +182,7 @@ def test_a_seed_that_another_thread_sets_in_the_middle_of_a_fit_reaches_neither_
         return encode_table(*arguments)
 
     monkeypatch.setattr(release, "_source", lambda: secret)
-    monkeypatch.setattr("privet.base.encode_table", wait_for_the_seed)
+    monkeypatch.setattr("privet.estimators.base.encode_table", wait_for_the_seed)
     with ThreadPoolExecutor(1) as thread:
         running = thread.submit(fit)
         assert begun.wait(120)

@@ -15,9 +15,9 @@ from sklearn.model_selection import cross_val_score
 from privet import Numeric, RandomDecisionForestClassifier, Schema
 from privet.audit import canaries, statistical_audit
 from privet.audit.whole import trainer
-from privet.randomness import public_rng
-from privet.release import drawn
-from privet.terms import Terms
+from privet.mechanisms.release import drawn
+from privet.privacy.terms import Terms
+from privet.randomness.public import public_rng
 from tests import streams
 
 EVENT = Terms().laplace("counts", Fraction(1, 1000))

@@ -317,7 +317,7 @@ def test_evidence_that_is_none_is_refused_by_name(content, tmp_path):
 def test_every_learner_has_a_page():
     from benchmarks.fuzz import real_models
 
-    from privet.model_files import _estimator
+    from privet.estimators.files import _estimator
 
     for content in real_models():
         assert read(render(_estimator(content))).ids

@@ -5,11 +5,11 @@ from itertools import pairwise
 import pytest
 
 from privet.datasets import load_adult
-from privet.learners.boosting import BoostingRegressor
-from privet.learners.privatree import PrivaTreeClassifier
+from privet.learners.boosting.estimators import BoostingRegressor
+from privet.learners.privatree.tree import PrivaTreeClassifier
 from privet.report import write_report
 from privet.report.evaluation import measure
-from privet.schema import Schema
+from privet.schema.schema import Schema
 from tests.browser import CHROMIUM, browser
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium; .ci/run installs Debian's package chromium")

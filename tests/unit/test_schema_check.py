@@ -6,9 +6,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from privet.domains import Categorical, Numeric
 from privet.errors import SchemaError
-from privet.schema import Schema, Unit
+from privet.schema.domains import Categorical, Numeric
+from privet.schema.schema import Schema, Unit
 
 SCHEMA = Schema(
     {"age": Numeric(0, 100), "size": Numeric(0, 1, missing=True), "word": Categorical(["a", "b"])},

@@ -8,10 +8,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privet.domains import Categorical, Numeric
 from privet.errors import SchemaError
-from privet.schema import Schema, Unit
-from privet.schema_files import load
+from privet.schema.domains import Categorical, Numeric
+from privet.schema.files import load
+from privet.schema.schema import Schema, Unit
 
 GOLDEN = """\
 version: 1

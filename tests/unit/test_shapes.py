@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 
 from privet import BoostingClassifier, BoostingRegressor, Categorical, Numeric, Schema
 from privet.errors import ParameterError
-from privet.kernels.gradients import LARGEST_SCORE
+from privet.learners.boosting.gradients import LARGEST_SCORE
+from privet.learners.boosting.shapes import shapes_of
 from privet.models.axes import grid_ticks, round_numbers
-from privet.models.shapes import shapes_of
 
 FEATURES = {
     "x": Numeric(0, 1, bins=16),

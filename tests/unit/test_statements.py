@@ -11,15 +11,12 @@ from hypothesis import strategies as st
 from sklearn.model_selection import GridSearchCV
 
 import privet
-from privet import Categorical, Numeric, PrivaTreeClassifier, Schema, base
+from privet import Categorical, Numeric, PrivaTreeClassifier, Schema
 from privet.errors import BudgetError, LargeDeltaWarning
-from privet.events import Cost, Event, Mechanism, readable, readable_down
-from privet.ledger import Ledger
-from privet.ledger_text import guarantee_in_words
-from privet.report import render
-from privet.report.words import badge
-from privet.robustness.guarantees import Guarantee
-from privet.statements import (
+from privet.estimators import base
+from privet.privacy.events import Cost, Event, Mechanism, readable, readable_down
+from privet.privacy.ledger import Ledger
+from privet.privacy.statements import (
     Grade,
     delta_in_words,
     delta_is_large,
@@ -30,7 +27,11 @@ from privet.statements import (
     stated_down,
     stated_up,
 )
-from privet.terms import Allowance, Terms
+from privet.privacy.terms import Allowance, Terms
+from privet.privacy.text import guarantee_in_words
+from privet.report import render
+from privet.report.words import badge
+from privet.robustness.guarantees import Guarantee
 
 SCHEMA = Schema({"age": Numeric(0, 100), "sex": Categorical(["F", "M"])}, classes=["no", "yes"])
 POSITIVE = st.fractions(min_value=Fraction(1, 10**30), max_value=10**30)
@@ -200,7 +201,7 @@ def test_a_warning_of_delta_depends_on_public_facts_alone(monkeypatch):
     tree = PrivaTreeClassifier(1.0, delta=1e-3, max_depth=1, schema=SCHEMA)
     told = []
     for n in (1, 7, 2000):
-        monkeypatch.setattr(base, "_told_of_delta", set())
+        monkeypatch.setattr(base, "_deltas_warned_of", set())
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             tree.fit([[30, "F"]] * n, ["no"] * n)
@@ -210,7 +211,7 @@ def test_a_warning_of_delta_depends_on_public_facts_alone(monkeypatch):
 
 
 def test_a_grid_search_does_not_repeat_the_warning(monkeypatch):
-    monkeypatch.setattr(base, "_told_of_delta", set())
+    monkeypatch.setattr(base, "_deltas_warned_of", set())
     X, y = np.array([[float(i), i % 2] for i in range(60)]), np.array([0, 1] * 30)
     schema = Schema({"age": Numeric(0, 100), "odd": Numeric(0, 1)}, classes=[0, 1])
     tree = PrivaTreeClassifier(1.0, delta=1e-3, max_depth=1, schema=schema)

@@ -8,28 +8,28 @@ import pytest
 
 from privet import Categorical, Schema
 from privet.errors import ParameterError
-from privet.randomness import public_rng
-from privet.strategies import marginals, p_identity
-from privet.strategies.cells import Cells, over_subsets, over_supersets
-from privet.strategies.leaf_values import hard_labels, leaf_values
-from privet.strategies.marginals import best_marginals
-from privet.strategies.matrices import DecisionPaths
-from privet.strategies.p_identity import PIdentity, best_p_identity
-from privet.strategies.settings import leaf_sums
-from privet.strategies.strategy import Explicit, Identity, Leaves, Marginals, Queries
-from privet.strategies.subsets import covering_subsets, random_subsets
-from privet.strategies.support import supports
-from privet.strategies.votes import BatchVotes, ForestVotes, elementary_symmetric
-from privet.structure import Domains
-from privet.structure.id3_trees import draw_id3_trees
+from privet.learners.matrix_forest import marginals, p_identity
+from privet.learners.matrix_forest.domain_cells import DomainCells, over_subsets, over_supersets
+from privet.learners.matrix_forest.leaf_values import hard_labels, leaf_values
+from privet.learners.matrix_forest.marginals import best_marginals
+from privet.learners.matrix_forest.p_identity import PIdentity, best_p_identity
+from privet.learners.matrix_forest.settings import leaf_sums
+from privet.learners.matrix_forest.strategy import Explicit, Identity, Leaves, Marginals, Queries
+from privet.learners.matrix_forest.subsets import covering_subsets, random_subsets
+from privet.learners.matrix_forest.support import supports
+from privet.learners.matrix_forest.votes import BatchVotes, ForestVotes, elementary_symmetric
+from privet.randomness.public import public_rng
+from privet.trees.id3_trees import draw_id3_trees
+from privet.trees.structure import FeatureCodes
+from privet_papers.tajima_2025.matrices import DecisionPaths
 
-CAR = Cells((4, 4, 4, 3, 3, 3))
-SMALL = Cells((3, 2, 4, 2))
+CAR = DomainCells((4, 4, 4, 3, 3, 3))
+SMALL = DomainCells((3, 2, 4, 2))
 
 
 def draw(dims, n_trees, depth, seed=0, features=None):
     schema = Schema({str(i): Categorical(list(range(size))) for i, size in enumerate(dims)}, classes=[0, 1])
-    return draw_id3_trees(Domains.of(schema.encoding()), public_rng(seed), n_trees, depth, features)
+    return draw_id3_trees(FeatureCodes.of(schema.encoding()), public_rng(seed), n_trees, depth, features)
 
 
 def projection(cells, chosen):
@@ -113,13 +113,13 @@ def test_energies_are_the_traces_of_the_projections():
     rows = np.random.default_rng(2).random((5, SMALL.number))
     expected = [np.trace(projection(SMALL, chosen) @ rows.T @ rows) for chosen in SMALL.subsets()]
     np.testing.assert_allclose(SMALL.block_energies(rows).ravel(), expected, rtol=1e-9)
-    thin = Cells((3, 1, 2))
+    thin = DomainCells((3, 1, 2))
     assert thin.block_energies(np.eye(6)).sum() == pytest.approx(6)
 
 
 def test_sums_over_supersets_and_subsets():
     values = np.random.default_rng(3).random((2, 2, 2))
-    sets = Cells((2, 2, 2)).subsets()
+    sets = DomainCells((2, 2, 2)).subsets()
     flat = values.ravel()
     above = [sum(flat[j] for j, other in enumerate(sets) if set(chosen) <= set(other)) for chosen in sets]
     below = [sum(flat[j] for j, other in enumerate(sets) if set(chosen) >= set(other)) for chosen in sets]

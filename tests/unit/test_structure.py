@@ -8,11 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from privet.encoding import Encoding
 from privet.errors import ParameterError
-from privet.hashing import bounded, mix
-from privet.kernels.blocks import BLOCK_ROWS
-from privet.structure import CompleteTrees, Domains, ExplicitTrees, RandomTrees, Splits
+from privet.randomness.hashing import bounded, mix
+from privet.schema.encoding import Encoding
+from privet.trees.complete_trees import CompleteTrees
+from privet.trees.explicit_trees import ExplicitTrees
+from privet.trees.kernels.blocks import BLOCK_ROWS
+from privet.trees.random_trees import RandomTrees
+from privet.trees.structure import FeatureCodes, Splits
 from tests.unit.forests import encodings, grown, plain_route, random_codes
 from tests.unit.forests import small_encoding as make_small_encoding
 
@@ -27,7 +30,7 @@ def small_encoding() -> Encoding:
 laws = settings(deadline=None, max_examples=40)
 
 
-def complete_by_chance(domains: Domains, n_trees: int, depth: int, seed: int, with_sets: bool) -> CompleteTrees:
+def complete_by_chance(domains: FeatureCodes, n_trees: int, depth: int, seed: int, with_sets: bool) -> CompleteTrees:
     rng = np.random.default_rng(seed)
     shape = (n_trees, 2**depth - 1)
     feature = rng.integers(0, domains.n_features, shape).astype(np.int32)
@@ -42,7 +45,7 @@ def complete_by_chance(domains: Domains, n_trees: int, depth: int, seed: int, wi
 @laws
 @given(encodings(), st.integers(0, 7), st.booleans(), st.integers(0, 10**6))
 def test_complete_trees_route_as_plain_words_say(encoding: Encoding, depth: int, with_sets: bool, seed: int) -> None:
-    trees = complete_by_chance(Domains.of(encoding), 3, depth, seed, with_sets)
+    trees = complete_by_chance(FeatureCodes.of(encoding), 3, depth, seed, with_sets)
     codes = random_codes(encoding, 37, seed)
     expected = plain_route(trees, codes)
     np.testing.assert_array_equal(trees.route(codes), expected)
@@ -52,7 +55,7 @@ def test_complete_trees_route_as_plain_words_say(encoding: Encoding, depth: int,
 @pytest.mark.parametrize("n_codes", [200, 256, 300, 65_535])
 @pytest.mark.parametrize("depth", range(10))
 def test_thresholds_route_the_same_at_every_depth_and_width(depth: int, n_codes: int) -> None:
-    domains = Domains(*(np.full(6, value) for value in (True, n_codes, n_codes, -1)))
+    domains = FeatureCodes(*(np.full(6, value) for value in (True, n_codes, n_codes, -1)))
     rng = np.random.default_rng(depth)
     shape = (5, 2**depth - 1)
     feature, n_rows = rng.integers(0, 6, shape).astype(np.int32), BLOCK_ROWS + 77
@@ -70,7 +73,7 @@ def test_thresholds_route_the_same_at_every_depth_and_width(depth: int, n_codes:
 @laws
 @given(encodings(), st.integers(0, 5), st.integers(0, 10**6))
 def test_explicit_trees_route_as_plain_words_say(encoding: Encoding, depth: int, seed: int) -> None:
-    trees = grown(Domains.of(encoding), 3, depth, seed)
+    trees = grown(FeatureCodes.of(encoding), 3, depth, seed)
     codes = random_codes(encoding, 37, seed)
     np.testing.assert_array_equal(trees.route(codes), plain_route(trees, codes))
 
@@ -80,7 +83,7 @@ def test_explicit_trees_route_as_plain_words_say(encoding: Encoding, depth: int,
 def test_a_row_routed_through_its_own_tree_reaches_the_same_leaf(
     encoding: Encoding, depth: int, explicit: bool, seed: int
 ) -> None:
-    domains = Domains.of(encoding)
+    domains = FeatureCodes.of(encoding)
     trees = grown(domains, 4, depth, seed) if explicit else complete_by_chance(domains, 4, depth, seed, True)
     n_rows = 50 if seed % 2 else BLOCK_ROWS + 50
     codes = random_codes(encoding, n_rows, seed)
@@ -138,7 +141,7 @@ def plain_bounded(word: int, n: int) -> int:
     return int(bounded(np.uint64(word), np.uint64(n)))
 
 
-def plain_multiway_bucket(domains: Domains, row: NDArray[Any], trees: RandomTrees, tree: int) -> int:
+def plain_multiway_bucket(domains: FeatureCodes, row: NDArray[Any], trees: RandomTrees, tree: int) -> int:
     """Algorithm 2 of Fletcher and Islam along one path, in plain Python."""
     word = plain_mix(trees.seed, tree, 1)
     cells = {f: (0, int(n) - 1) for f, n in enumerate(domains.n_cells)}
@@ -262,7 +265,7 @@ def test_random_trees_refuse_what_makes_no_sense(
 @laws
 @given(encodings(), st.integers(0, 10**6))
 def test_joined_forests_route_like_their_parts(encoding: Encoding, seed: int) -> None:
-    domains = Domains.of(encoding)
+    domains = FeatureCodes.of(encoding)
     parts = [grown(domains, n, 3, seed + n) for n in (1, 2, 3)]
     codes = random_codes(encoding, 20, seed)
     joined = ExplicitTrees.join(parts)

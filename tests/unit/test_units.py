@@ -13,10 +13,10 @@ import pytest
 import privet
 from privet import Numeric, RandomDecisionForestClassifier, Schema, Unit
 from privet.errors import BudgetError, SchemaError
-from privet.fitting import canonical_id, read_units
-from privet.measurements import noisy_row_count, private_bounds
+from privet.mechanisms.measurements import noisy_row_count, private_bounds
+from privet.privacy.terms import Terms
 from privet.report.page import render
-from privet.terms import Terms
+from privet.tables.units import canonical_id, read_units
 
 BIG = 2**53  # doubles hold whole numbers up to here
 IDS = [BIG, BIG + 1, None, BIG + 1]

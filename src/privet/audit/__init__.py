@@ -1,4 +1,4 @@
-"""The auditor: tests that could refute a privacy claim, for our own learners and for anyone's estimator."""
+"""The auditor: tests that could refute a privacy claim, of privet's own learners and of any other estimator."""
 
 from privet.audit.canaries import canaries
 from privet.audit.neighbours import NEIGHBOUR_PAIRS, NeighbourPair

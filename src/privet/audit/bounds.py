@@ -17,7 +17,7 @@ from privet.errors import AuditError
 
 
 @dataclass(frozen=True)
-class Event:
+class AuditEvent:
     """A set of outcomes, or everything but a set of outcomes (then outcomes never seen before belong to it).
 
     Parameters
@@ -96,7 +96,7 @@ def epsilon_lower_bound(
     return max(0.0, float(log_ratio_bounds(hits, trials, other_hits, other_trials, delta, level)))
 
 
-def choose_event(likely: Mapping[str, int], unlikely: Mapping[str, int], *, delta: float, level: float) -> Event:
+def choose_event(likely: Mapping[str, int], unlikely: Mapping[str, int], *, delta: float, level: float) -> AuditEvent:
     """Choose the event whose lower bound would be the best, had it been fixed before.
 
     Outcomes join the event in the order of their smoothed likelihood ratio. Those seen at most once count as one
@@ -112,7 +112,7 @@ def choose_event(likely: Mapping[str, int], unlikely: Mapping[str, int], *, delt
 
     Returns
     -------
-    Event
+    AuditEvent
     """
     trials, other_trials = sum(likely.values()), sum(unlikely.values())
     total = Counter(likely) + Counter(unlikely)
@@ -127,7 +127,7 @@ def choose_event(likely: Mapping[str, int], unlikely: Mapping[str, int], *, delt
     bounds = log_ratio_bounds(np.cumsum(k[order]), trials, np.cumsum(other_k[order]), other_trials, delta, level)
     chosen = set(order[: int(np.argmax(bounds)) + 1].tolist())
     rare_is_in = len(common) in chosen
-    return Event(
+    return AuditEvent(
         frozenset(outcome for i, outcome in enumerate(common) if (i in chosen) != rare_is_in),
         complement=rare_is_in,
     )

@@ -8,29 +8,29 @@ from typing import Any
 
 from privet.audit.neighbours import NeighbourPair, Record, data_set
 from privet.audit.projections import Predictions, Projection, Steps
-from privet.domains import Categorical, Numeric
 from privet.errors import AuditError
-from privet.schema import Schema
+from privet.schema.domains import Categorical, Numeric
+from privet.schema.schema import Schema
 
 Feature = Numeric | Categorical
 
 
 def canaries(schema: Schema, n: int = 6) -> list[NeighbourPair]:
-    """Pairs that suit any schema: a plain data set, and one record that stands out.
+    """Return pairs that suit any schema: a plain data set, and one record that stands out, the canary.
 
     Parameters
     ----------
     schema : Schema
-        The public schema; its neighbour relation decides how the canary comes in: as one record more, in place of a
-        plain record, or by its label alone.
+        The public schema. Its neighbour relation decides whether the canary is added, replaces a plain record, or only
+        differs in its label.
     n : int
         Number of plain records.
 
     Returns
     -------
     list of NeighbourPair
-        Empty to one record; pure to one other label; extreme values; a new class; missing and unknown values where
-        the schema can have them. Under ``label`` only the label can stand out.
+        One record against none; another label in a pure data set; extreme values; a new class; missing and unknown
+        values where the schema allows them. Under ``label`` only the label can stand out.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """All runs of a learner on one tiny data set: forced outcomes, each with its exact probability.
 
-The code under audit is the code of production: `grow` asks its questions of a `privet.release.Release` whose outcomes
-are forced, and `privet.laws` knows the law of every answer.
+The audited code is the production code: `grow` asks its questions of a `privet.mechanisms.release.Release` whose
+outcomes are forced, and `privet.privacy.laws` has the law of every answer.
 """
 
 from __future__ import annotations
@@ -12,31 +12,32 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations_with_replacement, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet import laws
-from privet.encoding import Encoding
 from privet.errors import AuditError
-from privet.events import Event, Mechanism, Plan
-from privet.joint_exponential import scores_of_cuts
-from privet.learning import Hints, Learner
-from privet.ledger import Ledger
-from privet.randomness import public_rng
-from privet.release import Coins, Outcomes, Release
+from privet.estimators.learning import Hints, Learner
+from privet.mechanisms.joint_exponential import scores_of_cuts
+from privet.mechanisms.release import Coins, Outcomes, Release
+from privet.privacy import laws
+from privet.privacy.events import Event, Mechanism
+from privet.privacy.ledger import Ledger
+from privet.privacy.plan import Plan
+from privet.privacy.terms import Allowance, Terms
+from privet.randomness.public import public_rng
+from privet.schema.encoding import Encoding
 from privet.tables import Block, MemoryTable
-from privet.terms import Allowance, Terms
 
 if TYPE_CHECKING:
-    from privet.schema import Schema
+    from privet.schema.schema import Schema
     from privet.tables.protocol import IntArray
 
 Record = tuple[int, ...]  # codes of the features, then the class
 DataSet = tuple[Record, ...]
 Outcome = tuple[int, ...]  # one winner for each row of a selection
-Seen = tuple[tuple[str, Outcome], ...]  # what the outside world gets to see of the forced outcomes
+Seen = tuple[tuple[str, Outcome], ...]  # the forced outcomes that are released
 
 MAX_PATHS = 20_000  # outcomes times coins for one data set
 
@@ -56,7 +57,7 @@ class Path:
     Attributes
     ----------
     seen : tuple
-        The forced outcomes that the world gets to see, each with its question's name.
+        The forced outcomes that are released, each with its question's name.
     log_probability : float
         Of the forced outcomes, secret coins included.
     laws : tuple of arrays
@@ -81,6 +82,7 @@ class Dealt(Coins):
     parts: tuple[int, ...] = ()
 
     def __call__(self, block: Block) -> NDArray[np.int32]:
+        """Return the forced part of each record."""
         return np.array(self.parts, dtype=np.int32)[block.rows.astype(np.int64)]
 
 
@@ -130,14 +132,14 @@ class Enumerating:
 class Subject:
     """What is audited: a learner on a tiny schema, with its claim."""
 
-    learner: Learner
+    learner: Learner[Any]
     schema: Schema
     allowance: Allowance
     seed: int = 0
     hints: Hints = field(default_factory=Hints)
 
     def paths(self, data: DataSet) -> list[Path]:
-        """Return all runs of `grow` on a data set that differ in their outcomes, coins apart."""
+        """Return all runs of `grow` on a data set, one for each combination of forced outcomes and coins."""
         found: list[Path] = []
         pending: list[tuple[Outcome, ...]] = [()]
         while pending:

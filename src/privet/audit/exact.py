@@ -1,8 +1,8 @@
-"""The exact audit: the law of a learner's output, by the very code that runs in production, on every tiny data set.
+"""The exact audit: the law of a learner's output on every tiny data set, computed with the production code.
 
-The probability of a run's outcomes is a product of known laws, summed over secret coins, which are never seen. For
-every multiset of up to a few records and every neighbour the laws are compared: the largest absolute log-ratio is the
-true privacy loss on these data sets, to be held against the claim.
+The probability of a run's outcomes is a product of known laws, summed over secret coins, which are never released. The
+laws are compared for every multiset of up to a few records and every neighbour. The largest absolute log-ratio is the
+true privacy loss on these data sets, which is compared with the claim.
 
 The model is a function of the outcomes (the replay law checks that), so it is enough to look at the outcomes. Two kinds
 of questions need no enumeration: the last selection of a run (its rows are independent, so their worst cases add up),
@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from privet.audit.enumeration import DataSet, Noise, Path, Record, Seen, Subject
-from privet.encoding import ClassTarget
 from privet.errors import AuditError
-from privet.events import Mechanism
+from privet.privacy.events import Mechanism
+from privet.schema.encoding import ClassTarget
 
 if TYPE_CHECKING:
     from privet.tables.protocol import IntArray
@@ -52,7 +52,7 @@ class ExactResult:
         losses along a run: squared distance over twice the variance for Gaussian noise, an eighth of the squared range
         of log-ratios for a selection.
     claimed : float
-        What it is held against: epsilon, or rho.
+        What it is compared with: epsilon, or rho.
     measure : {"epsilon", "rho"}
         Which of the two.
     witness : Witness or None
@@ -69,7 +69,7 @@ class ExactResult:
 
     @property
     def refuted(self) -> bool:
-        """Whether the loss is above the claim, beyond what double precision leaves open."""
+        """Whether the loss is above the claim by more than rounding errors of doubles."""
         return self.loss > self.claimed * (1 + 1e-9) + 1e-9
 
 
@@ -238,7 +238,7 @@ def _by_outcome(paths: list[Path]) -> Law:
 
 
 def cells_of(subject: Subject) -> list[Record]:
-    """Return all records of the schema; a number to be predicted is at either end of its range, where it moves most."""
+    """Return all records of the schema; a regression target is at either end of its range, where it moves most."""
     encoding = subject.schema.encoding(subject.learner.bins)
     target = encoding.target
     ends = range(encoding.n_classes) if isinstance(target, ClassTarget) else (0, target.levels - 1)

@@ -1,4 +1,4 @@
-"""The ledger's own audit: what was charged is what was drawn, and the model is a function of what was drawn.
+"""The audit of the ledger: what was charged is what was drawn, and the model is a function of what was drawn.
 
 These checks are certain: a single failure refutes the claim, whatever epsilon is.
 """
@@ -19,9 +19,9 @@ from sklearn.base import clone
 from privet.audit.neighbours import NeighbourPair
 from privet.audit.report import Finding
 from privet.errors import AuditError, UnsoundWarning
-from privet.events import Composition, Cost, Event, Mixture
-from privet.model_files import file_text
-from privet.release import Coins, Forced, Recording, ReplayError, drawn, outcomes_from
+from privet.estimators.files import file_text
+from privet.mechanisms.release import Coins, Forced, Recording, ReplayError, drawn, outcomes_from
+from privet.privacy.events import Composition, Cost, Event, Mixture
 
 
 def ledger_audit(estimator: Any, pairs: Sequence[NeighbourPair]) -> list[Finding]:
@@ -71,7 +71,7 @@ def _charges(pair: NeighbourPair, fitted: Any, recording: Recording) -> Finding:
 def _adds_up(spent: Cost, planned: Cost, *, pure: bool) -> bool:
     """Whether what was spent is what was planned, in the measure of the claim, and no more in the other one.
 
-    Where a tree may stop early a plan is the most that any course costs; courses that cost the same epsilon may differ
+    Where a tree may stop early, a plan states the most that any run costs; runs that cost the same epsilon may differ
     in rho.
     """
     pairs = ((spent.epsilon, planned.epsilon), (spent.rho, planned.rho))

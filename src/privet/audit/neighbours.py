@@ -1,4 +1,4 @@
-"""Neighbouring data sets that bite: each pair is made for one flaw, with the event that betrays it.
+"""Pairs of neighbouring data sets, each made to reveal one flaw, with the event that reveals it.
 
 All records are made up and public. Data sets are ``(X, y)`` NumPy arrays in the order of the pair's schema.
 """
@@ -27,9 +27,9 @@ from privet.audit.projections import (
     TreeLabels,
 )
 from privet.audit.report import RELATIONS, Relation
-from privet.domains import Categorical, Numeric
 from privet.errors import AuditError
-from privet.schema import Schema
+from privet.schema.domains import Categorical, Numeric
+from privet.schema.schema import Schema
 
 Array = NDArray[Any]
 DataSet = tuple[Array, Array]
@@ -45,13 +45,13 @@ class NeighbourPair:
     name : str
         Names the pair with its parameters.
     flaw : str
-        What it is made to catch.
+        The flaw that it is made to reveal.
     D, D_prime : (X, y)
-        The data sets: D' is D with one record more or less, replaced, or labelled anew, in place.
+        The data sets: D' is D with one record added or removed, replaced in place, or relabelled in place.
     relation : {"add_remove", "replace", "label"}
         How they are neighbours; checked.
     event : str
-        The event that betrays the flaw, in words.
+        The event that reveals the flaw, in words.
     projections : tuple of callables
         Views of the model in which the event shows.
     schema : Schema or None
@@ -85,7 +85,7 @@ class NeighbourPair:
 
 
 def _records(data: DataSet) -> list[str]:
-    """Records as comparable text; NaN must equal NaN here. The label comes first, set off by a tab."""
+    """Records as text, so that NaN equals NaN in comparisons. The label comes first, followed by a tab."""
     X, y = data
     if len(X) != len(y):
         raise AuditError(f"a data set has {len(X)} rows but {len(y)} labels")
@@ -108,7 +108,7 @@ def _are_neighbours(first: list[str], second: list[str], relation: Relation) -> 
 
 
 def data_set(records: Sequence[Record], schema: Schema) -> DataSet:
-    """Arrays from records. The types come from the schema alone: an empty data set has the same as a full one."""
+    """Make arrays from records. Their types depend on the schema alone, even for an empty data set."""
     numeric = all(isinstance(domain, Numeric) for domain in schema.features.values())
     X = np.empty((len(records), len(schema.features)), dtype=np.float64 if numeric else object)
     y: Array = np.empty(len(records), dtype=_label_type(schema.target))
@@ -148,7 +148,7 @@ _ZERO: tuple[int, ...] = (0,)
 
 
 def smooth_sensitivity(gap: int = 1) -> NeighbourPair:
-    """A leaf with counts (gap, 0) against (gap + 1, 0): a noise scale that depends on the gap shows in the minority."""
+    """Leaf counts (gap, 0) against (gap + 1, 0): a noise scale that depends on the gap shows in the minority label."""
     return _pair(
         f"smooth-sensitivity-{gap}",
         "the scale of a selection depends on the data",
@@ -161,7 +161,7 @@ def smooth_sensitivity(gap: int = 1) -> NeighbourPair:
 
 
 def noise_scale() -> NeighbourPair:
-    """No record against one: a count with too little noise tells them apart."""
+    """No record against one: a count with too little noise distinguishes them."""
     return _pair(
         "noise-scale",
         "the noise is smaller than the sensitivity demands",
@@ -174,7 +174,7 @@ def noise_scale() -> NeighbourPair:
 
 
 def replaced_label() -> NeighbourPair:
-    """Counts (3, 0) against (2, 1): a rate made for adding a record spends double when one is replaced."""
+    """Counts (3, 0) against (2, 1): a rate chosen for adding a record costs twice as much when one is replaced."""
     return _pair(
         "replaced-label",
         "an add/remove guarantee is claimed for replacement",
@@ -188,7 +188,7 @@ def replaced_label() -> NeighbourPair:
 
 
 def moving_partition(n_trees: int = 3, rows_per_tree: int = 3) -> NeighbourPair:
-    """Alternating labels, the first record removed: where trees get rows by position, every tree sees other rows."""
+    """Alternating labels, with the first record removed: if trees get rows by position, all of them see other rows."""
     records: list[Record] = [(_ZERO, place % 2) for place in range(n_trees * rows_per_tree)]
     chunks = [records[t * rows_per_tree : (t + 1) * rows_per_tree] for t in range(n_trees)]
     majority = tuple(int(2 * sum(label for _, label in chunk) > len(chunk)) for chunk in chunks)
@@ -218,7 +218,7 @@ def equal_shares() -> NeighbourPair:
 
 
 def features_as_disjoint(copies: int = 10, rows: int = 12) -> NeighbourPair:
-    """Many identical columns and one more; the new record fits only the last: each column's histogram leaks it."""
+    """Many identical columns and one more, and a record that only fits the last: each column's histogram leaks it."""
     alike: list[Record] = [((place % 2,) * (copies + 1), place % 2) for place in range(rows)]
     misfit: Record = ((0,) * copies + (1,), 1)
     return _pair(
@@ -233,7 +233,7 @@ def features_as_disjoint(copies: int = 10, rows: int = 12) -> NeighbourPair:
 
 
 def purity_stop(rows: int = 4) -> NeighbourPair:
-    """A pure node against one with another label: growth that stops on purity betrays it."""
+    """A pure node against one with another label: growth that stops at pure nodes reveals the label."""
     pure: list[Record] = [(_ZERO, 0)] * rows
     return _pair(
         f"purity-stop-{rows}",
@@ -247,7 +247,7 @@ def purity_stop(rows: int = 4) -> NeighbourPair:
 
 
 def size_stop(rows: int = 2) -> NeighbourPair:
-    """Mixed nodes of n and n + 1 records: growth that stops below a size betrays n; n = 0 is the empty data set."""
+    """Mixed nodes of n and n + 1 records: growth that stops below a size reveals n; n = 0 is the empty data set."""
     mixed: list[Record] = [((place % 2,), place % 2) for place in range(rows + 1)]
     return _pair(
         f"size-stop-{rows}",
@@ -261,7 +261,7 @@ def size_stop(rows: int = 2) -> NeighbourPair:
 
 
 def fresh_value() -> NeighbourPair:
-    """A record with a value not seen before: thresholds between data values appear out of nowhere."""
+    """A record with a value not seen before: if thresholds lie between data values, a new one appears."""
     seen: list[Record] = [((place % 2,), place % 2) for place in range(8)]
     schema = Schema({"x0": Numeric(0, 1)}, classes=[0, 1])
     return _pair(
@@ -276,7 +276,7 @@ def fresh_value() -> NeighbourPair:
 
 
 def constant_feature() -> NeighbourPair:
-    """A feature that is constant but for one record: dropping constant features betrays the record."""
+    """A feature that is constant except for one record: dropping constant features reveals the record."""
     constant: list[Record] = [((place % 2, 0), place % 2) for place in range(6)]
     return _pair(
         "constant-feature",
@@ -303,7 +303,7 @@ def noisy_size() -> NeighbourPair:
 
 
 def new_class() -> NeighbourPair:
-    """A record of a class that no other record has: a class list read from the data grows by it."""
+    """A record of a class that no other record has: a list of classes read from the data becomes longer."""
     known: list[Record] = [(_ZERO, place % 2) for place in range(4)]
     return _pair(
         "new-class",
@@ -331,7 +331,7 @@ def extreme_value() -> NeighbourPair:
 
 
 def unsupported_strategy() -> NeighbourPair:
-    """Two cells with counts (1, 1) against (2, 1): a strategy that cannot express the answers leaves them bare."""
+    """Cells with counts (1, 1) against (2, 1): a strategy that cannot express the answers leaves them without noise."""
     cells: list[Record] = [((0,), 0), ((1,), 0)]
     return _pair(
         "unsupported-strategy",
@@ -345,7 +345,7 @@ def unsupported_strategy() -> NeighbourPair:
 
 
 def float_noise() -> NeighbourPair:
-    """A count of 0 against 1: noise drawn in floats leaves the count's own rounding in the lowest bits."""
+    """A count of 0 against 1: with noise drawn in floats, the lowest bits show how the count was rounded."""
     return _pair(
         "float-noise",
         "noise is drawn and added in floating point",
@@ -385,7 +385,7 @@ def leaking_attributes(declared: tuple[str, ...] = ()) -> NeighbourPair:
     )
 
 
-# The table of pairs, by the flaw each catches; parameters are those that bite soonest.
+# The pairs by name; their parameters are those that reveal the flaw soonest.
 NEIGHBOUR_PAIRS: dict[str, Callable[[], NeighbourPair]] = {
     builder.__name__: builder
     for builder in (

@@ -1,4 +1,4 @@
-"""Fitting a pipeline on made-up records with stand-ins for its private estimators, and noting what reaches them."""
+"""Fitting a pipeline on made-up records with stand-ins for its private estimators, and recording what reaches them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
-from privet.base import PrivateEstimator
-from privet.domains import Categorical, Domain, Numeric
 from privet.errors import AuditError, ParameterError
-from privet.schema import Schema
+from privet.estimators.base import PrivateEstimator
+from privet.schema.domains import Categorical, Domain, Numeric
+from privet.schema.schema import Schema
 
-RECORDS_PER_CLASS = 12  # more than a search has folds
+RECORDS_PER_CLASS = 12  # more than the usual number of folds of a search
 FIRST_ID = 1001
-MOST_DEPTH = 12  # of what was learned, where objects hold objects
+MOST_NESTING = 12  # of objects within objects, when looking for what was learned
 
 Row = tuple[str, ...]  # a record as text, its label last
 Data = tuple[Any, Any]
@@ -38,9 +38,9 @@ class Given:
     columns : tuple of str
         The columns' names, or their numbers.
     rows : Counter
-        How often each row came; where the schema has a unit, each unit's rows as a whole, bounded as a fit bounds them.
+        How often each row occurred; if the schema has a unit, each unit's rows as a whole, bounded as a fit does.
     strange_labels : bool
-        Whether there were labels that are none of the schema's classes, which a fit leaves out.
+        Whether there were labels that are not among the schema's classes, which a fit leaves out.
     """
 
     columns: tuple[str, ...]
@@ -88,15 +88,15 @@ def _inside_of(thing: Any) -> Iterator[PrivateEstimator]:
 
 
 def run(estimator: Any, data: Data) -> Run | Exception:
-    """Fit a copy of the whole with a stand-in for each private estimator; return what went wrong where that fails."""
+    """Fit a copy of the whole with a stand-in for each private estimator; return the error if that fails."""
     given: list[Given] = []
     whole = _prepared(estimator, given)
-    # In one process: what workers are given would not be seen here.
+    # In one process, since what workers are given would not be visible here.
     with warnings.catch_warnings(), joblib.parallel_config(backend="sequential"):
         warnings.simplefilter("ignore")
         try:
             whole.fit(*data)
-        except Exception as error:  # whatever a step does not like about a record is what is looked for
+        except Exception as error:  # an error that depends on a record is one of the things that are looked for
             return error
     finder = _Finder()
     return Run(given, dict(finder.learned(whole, type(whole).__name__, "")), finder.transformers)
@@ -105,7 +105,7 @@ def run(estimator: Any, data: Data) -> Run | Exception:
 def _prepared(thing: Any, given: list[Given]) -> Any:
     """Return a copy with stand-ins for private estimators, and with public randomness held fixed.
 
-    So what differs between two runs comes from the records.
+    Then all differences between two runs come from the records.
     """
     if isinstance(thing, PrivateEstimator):
         return _stand_in(thing, given)
@@ -123,9 +123,9 @@ def _prepared(thing: Any, given: list[Given]) -> Any:
 
 
 def _stand_in(private: PrivateEstimator, given: list[Given]) -> Any:
-    """Return an estimator of the same parameters that learns nothing and notes its input.
+    """Return an estimator with the same parameters that learns nothing and records its input.
 
-    It answers with a fixed function of the record that it is asked about, whatever it was given before.
+    Its predictions are a fixed function of the record to predict, whatever it was fitted on.
     """
     kind: Any = type(private)
 
@@ -161,7 +161,7 @@ def _answers(X: Any) -> NDArray[np.float64]:
 
 
 def _note(schema: Any, X: Any, y: Any) -> Given:
-    """Note what a fit was given; raise what a fit would raise."""
+    """Record what a fit was given; raise what a fit would raise."""
     if not isinstance(schema, Schema):
         raise AuditError("a private estimator has no schema, so its ledger claims nothing; give it one")
     unit, encoding = schema.unit, schema.encoding()
@@ -180,7 +180,7 @@ def _note(schema: Any, X: Any, y: Any) -> Given:
     for row, label in zip(cells, labels, strict=True):
         content = _as_text([*np.delete(row, place), label])
         owned.setdefault(str(row[place]), Counter())[content] += 1
-    # A fit keeps at most so many rows of a unit, and it makes no difference which of several equal ones.
+    # A fit keeps at most `max_rows` rows of a unit; which of several equal rows it keeps makes no difference.
     bounded = {name: frozenset((row, min(n, unit.max_rows)) for row, n in rows.items()) for name, rows in owned.items()}
     return Given(names, Counter(bounded.items()), strange)
 
@@ -190,7 +190,7 @@ def _as_text(values: Sequence[Any]) -> Row:
 
 
 class _Finder:
-    """Finds all that a fitted object holds, apart from private estimators: what those learn is in their ledgers."""
+    """Finds everything that a fitted object holds, except in private estimators, which have ledgers."""
 
     def __init__(self) -> None:
         self.transformers: set[str] = set()
@@ -198,7 +198,7 @@ class _Finder:
 
     def learned(self, thing: Any, step: str, place: str, depth: int = 0) -> Iterator[tuple[tuple[str, str], str]]:
         """Yield what a thing holds, as text, by the step that holds it and the place there."""
-        if isinstance(thing, PrivateEstimator) or depth > MOST_DEPTH or id(thing) in self._seen:
+        if isinstance(thing, PrivateEstimator) or depth > MOST_NESTING or id(thing) in self._seen:
             return
         if isinstance(thing, np.ndarray) and thing.dtype != object:
             numbers = np.char.mod("%.9g", thing) if thing.dtype.kind == "f" else thing
@@ -218,7 +218,7 @@ class _Finder:
 
 
 def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what an object consists of; numbered entries go by their owner's name, named steps by their own."""
+    """Yield the parts of an object by name: entries by key or number, named steps of a pipeline by their name."""
     if isinstance(thing, dict):
         yield from ((str(name), part) for name, part in thing.items())
     elif isinstance(thing, tuple) and len(thing) > 1 and isinstance(thing[0], str) and hasattr(thing[1], "get_params"):
@@ -233,12 +233,12 @@ def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
 def neighbours(schema: Schema) -> Iterator[tuple[Change, Data, Data]]:
     """Yield pairs of neighbouring frames, made up from the schema: what changes, and the two data sets.
 
-    Records lie well inside of the bounds; the one that changes is the last, and lies at their ends.
+    Records lie well inside the bounds. The last one changes, to a record at the ends of the bounds.
     """
     features, target = list(schema.features.values()), schema.target
     labels = target.categories if isinstance(target, Categorical) else (target.low, target.high)
     usual = labels[:-1] if len(labels) > 2 else labels  # the last class is new to the data
-    # Generators of random indices draw by masks of bits: from a power of two to one more, nearly all draws change.
+    # A power of two: random indices are drawn by masking bits, so with one more record nearly all draws change.
     n = 1 << (RECORDS_PER_CLASS * len(usual) - 1).bit_length()
     *base, plain = (_record(features, target, usual, i, n) for i in range(n + 1))
     extreme = tuple(_end(domain) for domain in features)
@@ -268,7 +268,7 @@ def _record(features: Sequence[Domain], target: Domain, usual: Sequence[Any], ro
 
 
 def _inside(domain: Domain, row: int, feature: int) -> Any:
-    """A value well inside of a domain, different for each row where the domain is wide enough."""
+    """A value well inside a domain, different for each row if the domain is wide enough."""
     if isinstance(domain, Categorical):
         common = max(1, len(domain.categories) - 1) if len(domain.categories) > 2 else len(domain.categories)
         return domain.categories[(row // (feature + 1)) % common]

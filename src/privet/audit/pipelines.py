@@ -1,10 +1,10 @@
-"""What reaches a private estimator inside a pipeline: more of a record than its ledger says?
+"""Audit of pipelines: whether more of a record reaches a private estimator, or leaves around it, than its ledger says.
 
-A ledger is about what its estimator was given. A scaler that was fitted on the records, a bootstrap that copies them, a
-search that fits many times stand outside of it. They are found by experiment: the whole is fitted on neighbouring data
-sets, made up from the schema, with a stand-in in the place of each private estimator that learns nothing and notes what
-it is given. What a private estimator itself releases is its ledger's business; everything else that still differs
-between neighbours is in no ledger.
+A ledger covers what its estimator was given. It does not cover a scaler that was fitted on the records, a bootstrap
+that copies them, or a search that fits many times. Such steps are found by experiment. The whole pipeline is fitted on
+neighbouring data sets, made up from the schema, with a stand-in for each private estimator. A stand-in learns nothing
+and records what it is given. What a private estimator itself releases is covered by its ledger; anything else that
+differs between neighbours is in no ledger.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from privet.audit.pipeline_runs import Change, Given, Run, neighbours, private_estimators, run
 from privet.errors import AuditError
-from privet.schema import Schema
+from privet.schema.schema import Schema
 
 Kind = Literal["before", "copies", "resampled", "after", "fails", "labels", "many fits"]
 
@@ -41,15 +41,16 @@ _HARMLESS = ("labels", "many fits")  # each ledger stays true
 
 @dataclass(frozen=True)
 class PipelineFinding:
-    """One way in which more of the records is used than the ledger says.
+    """One way in which a pipeline uses more of the records than the ledger says.
 
     Attributes
     ----------
     kind : str
-        What reaches the estimator differs in more than the changed record: by values ("before"), by "copies", or by
-        which records come ("resampled"). Something beside the estimator holds facts about the records ("after").
-        Whether it can be fitted depends on a record ("fails"). And what leaves each ledger true: labels that the schema
-        does not know ("labels"), and several fits, whose epsilons add up ("many fits").
+        What reaches the estimator differs in more than the changed record: in values ("before"), in the number of
+        "copies", or in which records are used ("resampled"). Something beside the estimator holds facts about the
+        records ("after"). Whether the pipeline can be fitted depends on a record ("fails"). Two further kinds leave
+        each ledger true: labels that the schema does not know ("labels"), and several fits, whose epsilons add up
+        ("many fits").
     step : str
         Which part of the pipeline.
     what : str
@@ -125,8 +126,8 @@ def audit_pipeline(estimator: Any, *, schema: Schema | None = None) -> PipelineR
         A pipeline, a search, a bagging, a calibration, ... with one or more privet estimators inside. It is cloned and
         not changed; no data of yours is read, and nothing is spent.
     schema : Schema, optional
-        What enters the whole, where that differs from what the private estimator expects. By default the private
-        estimator's own.
+        The schema of the data that enters the pipeline, if it differs from what the private estimator expects. By
+        default the private estimator's own schema.
 
     Returns
     -------
@@ -186,7 +187,7 @@ def audit_pipeline(estimator: Any, *, schema: Schema | None = None) -> PipelineR
 
 @dataclass(frozen=True)
 class _Comparison:
-    """Two runs on neighbouring data sets, and one more on the first: what varies by itself is not held against them."""
+    """Runs on two neighbouring data sets, and a second run on the first, which shows what varies anyway."""
 
     name: str
     change: Change
@@ -230,7 +231,7 @@ class _Comparison:
         return found
 
     def _judged(self, a: Given, b: Given) -> tuple[Kind | None, int, str]:
-        """Say what kind of difference there is between what one fit was given, and how large it is."""
+        """Return the kind and the size of the difference between what one fit was given in the two runs."""
         if a.columns != b.columns:
             return "before", 10**9, f"other columns reached the private estimator when {CHANGED[self.change]}"
         lost, gained = a.rows - b.rows, b.rows - a.rows
@@ -242,17 +243,17 @@ class _Comparison:
             return "copies", copies, f"{copies} copies of one record reached one private fit"
         others = max(lost.total() - allowed, gained.total() - 1)
         what = f"{others} of {a.rows.total() - allowed} other records changed when {CHANGED[self.change]}"
-        # Where values alone change, nothing that deals records out has a reason to do it differently.
+        # If only values change, a step that resamples records has no reason to choose others.
         if self._in_front() or self.change == "values replaced":
             return "before", others, what
         return "resampled", others, what.replace("changed when", "came or went when")
 
     def _in_front(self) -> list[str]:
-        """Which steps transform records by what they have learned from others."""
+        """Which steps transform records by what they have learned from other records."""
         return [step for step in self._differing() if step in self.after.transformers and step != self.name]
 
     def _differing(self) -> dict[str, list[str]]:
-        """What differs in all that was learned beside the private estimators, by the step that holds it."""
+        """What was learned outside the private estimators and differs, by the step that holds it."""
         first, second = self.before.learned, self.after.learned
         differing: dict[str, list[str]] = {}
         for step, place in dict.fromkeys([*first, *second]):

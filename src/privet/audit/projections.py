@@ -62,29 +62,18 @@ class _Tree(NamedTuple):
 
 
 def _trees_of_forest(forest: Any) -> list[_Tree]:
-    """The trees of a privet forest; by its attributes alone, since privet need not be installed where this runs."""
-    structure, leaves = forest.structure, forest.leaves
-    splits, n_trees = structure.splits, len(structure.leaf_offsets) - 1
-    n_leaves = int(structure.leaf_offsets[-1])
+    """The trees of a privet forest, as it writes them down itself: privet need not be installed where this runs."""
+    trees, leaves = forest.structure.explicit(), forest.leaves
+    splits = trees.splits
     votes = leaves.counts if hasattr(leaves, "counts") else np.eye(int(leaves.labels.max()) + 1)[leaves.labels]
     # A set of codes stands for a threshold by the number that its first bits make.
     where = np.where(splits.set_index >= 0, splits.set_index, 0)
     sets = splits.sets[where, 0] if len(splits.sets) else np.zeros_like(where)
     threshold = np.where(splits.set_index >= 0, sets.astype(float), splits.cut)
-    if hasattr(structure, "tree_offsets"):
-        value = votes[np.where(structure.leaf >= 0, structure.leaf, 0)]
-        ranges = zip(structure.tree_offsets[:-1], structure.tree_offsets[1:], strict=True)
-        left = np.where(splits.feature >= 0, structure.first_child, -1)
-        return [_Tree(left[a:b], splits.feature[a:b], threshold[a:b], value[a:b, None]) for a, b in ranges]
-    trees = []
-    for tree, votes_of_tree in enumerate(votes.reshape(n_trees, n_leaves // n_trees, -1)):
-        inner, ends = splits.feature[tree], np.full(len(votes_of_tree), -1)
-        left = np.concatenate([2 * np.arange(len(inner)) + 1, ends])
-        value = np.concatenate([np.zeros((len(inner), votes_of_tree.shape[1])), votes_of_tree])
-        trees.append(
-            _Tree(left, np.concatenate([inner, ends]), np.concatenate([threshold[tree], ends]), value[:, None])
-        )
-    return trees
+    value = votes[np.where(trees.leaf >= 0, trees.leaf, 0)]
+    left = np.where(splits.feature >= 0, trees.first_child, -1)
+    ranges = zip(trees.tree_offsets[:-1], trees.tree_offsets[1:], strict=True)
+    return [_Tree(left[a:b], splits.feature[a:b], threshold[a:b], value[a:b, None]) for a, b in ranges]
 
 
 def _forest(model: Any) -> Any:
@@ -223,7 +212,7 @@ class LeafLabel(Projection):
 
 
 @dataclass(frozen=True)
-class LeafLabels(Projection):
+class LabelsOfLeaves(Projection):
     """The labels of all leaves of all trees, in the order of the trees' nodes."""
 
     def __call__(self, model: Any) -> Outcome:

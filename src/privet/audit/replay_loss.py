@@ -1,8 +1,8 @@
 """The exact loss of one pair of data sets along one run: two growths, one of them with the other's answers.
 
-Enumerating all runs is for a few records. Here one run is followed: its answers are chosen on one data set and forced
-upon the neighbour, and the law of every answer is known on both sides. The log-ratio of the two probabilities of these
-very answers is a lower bound on the loss, and it is exact, for data sets of any size.
+Enumerating all runs is only possible for a few records. Here one run is followed: its answers are chosen on one data
+set and forced on the neighbour, and the law of every answer is known on both sides. The log-ratio of the two
+probabilities of these very answers is a lower bound on the loss. It is exact, for data sets of any size.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from privet import laws
 from privet.audit.enumeration import DataSet, Subject
 from privet.errors import AuditError
-from privet.events import Event, Mechanism
-from privet.joint_exponential import scores_of_cuts
-from privet.randomness import PublicRng, public_rng
-from privet.release import Coins
+from privet.mechanisms.joint_exponential import scores_of_cuts
+from privet.mechanisms.release import Coins
+from privet.privacy import laws
+from privet.privacy.events import Event, Mechanism
+from privet.randomness.public import PublicRng, public_rng
 from privet.tables.protocol import IntArray
 
-MOST_TUPLES = 5_000
-SMALLEST = 1e-300  # what is less likely is taken for impossible on neither side
+MOST_TUPLES = 5_000  # of cuts, whose law is computed
+LEAST_PROBABILITY = 1e-300  # smaller probabilities are raised to this, so that no logarithm is infinite
 
 
 class DifferentQuestionsError(Exception):
-    """The neighbour led to another question: whoever sees the ledger can tell the two apart."""
+    """The neighbour led to another question, so anyone who sees the ledger can distinguish the two."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Asked:
 
     @property
     def is_noise(self) -> bool:
+        """Whether noise was added; else something was chosen."""
         return self.event.mechanism in (Mechanism.LAPLACE, Mechanism.GAUSSIAN)
 
 
@@ -77,12 +78,12 @@ class Followed:
         return np.array(tuples[int(self._keep(event, measured, self._pick(measured))[0])], dtype=np.int64)
 
     def coins(self, weights: tuple[Fraction, ...]) -> Coins:
-        """Refuse: an answer that nobody sees has to be summed over."""
+        """Refuse: secret outcomes would have to be summed over."""
         raise AuditError("secret coins are summed over, which one run cannot do")
 
     def _pick(self, law: NDArray[np.float64]) -> IntArray:
         likely = self._rng.random() < 0.5
-        weights = law if likely else (law > SMALLEST).astype(np.float64)
+        weights = law if likely else (law > LEAST_PROBABILITY).astype(np.float64)
         return np.array([self._rng.choice(len(row), p=row / row.sum()) for row in weights], dtype=np.int64)
 
     def _keep(self, event: Event, measured: NDArray[np.float64] | IntArray, answer: IntArray) -> IntArray:
@@ -132,7 +133,7 @@ def loss_along_a_run(subject: Subject, data: DataSet, neighbour: DataSet, seed: 
 
 
 def _pure(pairs: Sequence[tuple[Asked, Asked]]) -> float:
-    """Return the log-ratio of the answers; nothing depends on the last one, so the worst of its answers counts."""
+    """Return the log-ratio of the answers. No question depends on the last answer, so its worst case counts."""
     total = sum(_log_ratio(a, b) for a, b in pairs[:-1])
     if not pairs:
         return 0.0
@@ -162,8 +163,8 @@ def _noise_moved(a: Asked, b: Asked) -> float:
 
 
 def _logs(law: NDArray[np.float64] | IntArray) -> NDArray[np.float64]:
-    """Logarithms of a law, what is next to impossible set to the smallest: it then differs from itself by nothing."""
-    return np.log(np.maximum(law, SMALLEST))
+    """Logarithms of a law. What is next to impossible on both sides then has the same logarithm on both."""
+    return np.log(np.maximum(law, LEAST_PROBABILITY))
 
 
 def _concentrated(a: Asked, b: Asked) -> float:

@@ -1,4 +1,4 @@
-"""What an audit says: the claim, the evidence against it, and a verdict that is never more than it can be."""
+"""The report of an audit: the claim, the evidence against it, and a verdict that never claims too much."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from privet.errors import AuditError
-from privet.statements import fixed_down, stated_up
+from privet.privacy.statements import fixed_down, stated_up
 from privet.writing import replace_figure
 
 if TYPE_CHECKING:
@@ -80,15 +80,15 @@ class Finding:
     name, flaw : str
         The pair (or check) and the flaw that it is made for.
     kind : {"statistical", "exact", "ledger", "way in", "search"}
-        How the evidence was got.
+        How the evidence was obtained.
     epsilon : float
-        A lower bound on epsilon: with ``confidence`` if statistical, certain if exact.
+        A lower bound on epsilon: with ``confidence`` if statistical, else certain.
     refuted : bool
         Whether this evidence contradicts the claim.
     event : str
         The event, or the witness.
     projection, direction : str
-        What was looked at in the model; on which data set the event is the more likely.
+        What was looked at in the model; on which data set the event is more likely.
     confidence : float or None
         Joint confidence of all statistical findings of the report; None where nothing is uncertain.
     hits, trials, other_hits, other_trials : int
@@ -111,7 +111,7 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        """ "refuted" or "not refuted"."""
+        """Either "refuted" or "not refuted"."""
         return "refuted" if self.refuted else "not refuted"
 
 
@@ -160,7 +160,7 @@ class AuditReport:
 
     @property
     def verdict(self) -> str:
-        """ "refuted" or "not refuted"; the latter is not a proof."""
+        """Either "refuted" or "not refuted"; the latter is not a proof."""
         return "refuted" if self.refuted else "not refuted"
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
 """A search for neighbours and answers with a large loss, where fixed pairs are too few and all pairs too many.
 
-Hill climbing over small data sets: start from some copies of a few records, change them a little, keep what loses
-more. Each step is two growths and gives an exact loss, so a single step above the claim refutes it.
+Hill climbing over small data sets: start from some copies of a few records, change them a little, and keep changes that
+increase the loss. Each step grows two models and gives an exact loss, so a single step above the claim refutes it.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from privet.audit.enumeration import DataSet, Record, Subject
 from privet.audit.exact import ExactResult, Witness, cells_of
 from privet.audit.replay_loss import loss_along_a_run
-from privet.randomness import PublicRng, public_rng
+from privet.randomness.public import PublicRng, public_rng
 
-COPIES = (0, 1, 2, 3, 5, 8, 13, 21, 34)
+COPIES_OF_A_RECORD = (0, 1, 2, 3, 5, 8, 13, 21, 34)
 MOST_RECORDS = 100
-PATIENCE = 8  # steps without a gain before a new start
-SWEPT = 24  # the search begins with 0, 1, 2, ... copies of one record
+MOST_STEPS_WITHOUT_GAIN = 8  # before a new start
+N_SWEPT = 24  # the search begins with 0, 1, 2, ... copies of one record, fewer than this many
 
 
 @dataclass(frozen=True)
 class State:
-    """A pair: records that both data sets have, those of the unit on either side, and the seed of the answers."""
+    """A pair: the records that both data sets share, the unit's records on either side, the seed of the answers."""
 
     common: DataSet
     before: DataSet
@@ -41,7 +41,7 @@ def search(subject: Subject, steps: int, seed: int = 0) -> ExactResult:
     Parameters
     ----------
     subject : Subject
-        The learner on a schema with few cells, and its claim; a unit of several rows comes and goes as a whole.
+        The learner on a schema with few cells, and its claim; a unit of several rows is added or removed as a whole.
     steps : int
         How many pairs to look at; each takes two growths.
     seed : int
@@ -76,8 +76,8 @@ class _Climb:
         self.best_loss, self.where, self.looked_at = 0.0, "", 0
 
     def step(self) -> None:
-        """Look at one pair; go there if it loses at least as much as the last."""
-        fresh = self._here is None or self._waited >= PATIENCE or self.looked_at <= SWEPT
+        """Look at one pair, and move there if its loss is at least that of the last one."""
+        fresh = self._here is None or self._waited >= MOST_STEPS_WITHOUT_GAIN or self.looked_at <= N_SWEPT
         state = self._start() if fresh or self._here is None else self._near(self._here)
         loss, where = loss_along_a_run(self._subject, *state.pair, state.seed)
         self.looked_at += 1
@@ -89,12 +89,14 @@ class _Climb:
             self.best, self.best_loss, self.where = state, loss, where
 
     def _start(self) -> State:
-        if self.looked_at < SWEPT:  # copies of one record, one more each time: no threshold of a count is passed over
+        if self.looked_at < N_SWEPT:  # one more copy of one record each time, so that no threshold of a count is missed
             cell = self._cell()
             return self._with_unit(State((cell,) * self.looked_at, (), (), self._seed()), cell)
         kinds = int(self._rng.integers(1, 4))
         common = tuple(
-            record for _ in range(kinds) for record in [self._cell()] * int(self._rng.choice(COPIES[: 10 - kinds]))
+            record
+            for _ in range(kinds)
+            for record in [self._cell()] * int(self._rng.choice(COPIES_OF_A_RECORD[: 10 - kinds]))
         )
         return self._with_unit(State(common, (), (), self._seed()))
 
@@ -114,7 +116,7 @@ class _Climb:
         return replace(state, common=tuple(common[-MOST_RECORDS:]))
 
     def _with_unit(self, state: State, row: Record | None = None) -> State:
-        """Give the unit new rows, or this one: they come or go, or are replaced, or labelled anew."""
+        """Give the unit new rows, or copies of this one; they are added, removed, replaced or relabelled."""
         alike = row is not None or self._rng.random() < 0.7  # equal rows move one count as far as a unit can
         first = self._cell() if row is None else row
         after = [first] * self._rows if alike else [self._cell() for _ in range(self._rows)]

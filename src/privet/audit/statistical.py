@@ -28,13 +28,13 @@ from privet.errors import AuditError
 _CHUNK_SECONDS = 1.0
 _FIRST_CHUNK, _LARGEST_CHUNK = 64, 10_000
 _DIRECTIONS = ((0, 1, "D over D'"), (1, 0, "D' over D"))
-# Sequences of outcomes that agree by chance with probability 2^-40 at most are taken to be one sequence twice.
+# Sequences of outcomes that agree by chance with probability at most 2^-40 are taken for repeated noise.
 _BITS_BEYOND_CHANCE = 40
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far an audit is: trainings done, of how many (None: as many as the minutes allow)."""
+    """The progress of an audit: trainings done, and their total (None: as many as the minutes allow)."""
 
     done: int
     total: int | None
@@ -220,9 +220,9 @@ class _Samples:
         return sum(tally.trainings for tally in self.tallies)
 
     def levels(self, error: float, *, look: bool = False) -> list[float]:
-        """Error probability of one bound of each pair: shared by all tests, and halved at each look if more may come.
+        """Error probability of one bound of each pair: divided among all tests, and halved at each look with a store.
 
-        ``look`` records that the bound is about to be seen. To see the same trainings again is the same look.
+        ``look`` records that the bound is about to be seen. Looking at the same trainings again does not count.
         """
         levels = []
         for key, tally, tests in zip(self._keys, self.tallies, self._tests, strict=True):
@@ -252,7 +252,7 @@ class _Samples:
 
 
 def _marks(rows: list[list[str]]) -> Iterator[str]:
-    """Fingerprints of those beginnings of a sequence of outcomes that are too rich to come twice by chance."""
+    """Fingerprints of the beginnings of a sequence of outcomes that are too varied to occur twice by chance."""
     for length in (64, 256, 1024):
         if length > len(rows):
             return
@@ -283,8 +283,7 @@ class _Schedule:
             before = sum(sum(sizes.values()) for sizes in self._handed_out)
             for pair, sizes in enumerate(self._handed_out):
                 for side, half in SIDES_AND_HALVES:
-                    # As many chunks in a row as there are workers: workers whose noise runs in step are then seen
-                    # to repeat one another.
+                    # As many chunks in a row as there are workers, to detect workers that draw the same noise.
                     for _ in range(self._workers):
                         if self._deadline is not None and monotonic() > self._deadline:
                             return

@@ -1,4 +1,4 @@
-"""Outcome counts on disk, so that an audit that was stopped goes on where it was.
+"""Outcome counts on disk, so that an audit that was stopped can be continued.
 
 JSON lines, appended: one per finished chunk of trainings, one per look at the result.
 """

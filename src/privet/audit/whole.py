@@ -22,13 +22,13 @@ from privet.audit.search import search
 from privet.audit.statistical import statistical_audit
 from privet.audit.way_in.watching import without_unit
 from privet.audit.way_in.whole_way import QUICK, THOROUGH, WayInEffort, way_in_audit
-from privet.base import PrivateEstimator
-from privet.domains import Categorical, Domain, Numeric
 from privet.errors import AuditError, PrivetError, UnsoundWarning
+from privet.estimators.base import PrivateEstimator
 from privet.parameters import check_choice
-from privet.schema import Schema, Unit
-from privet.statements import stated_down, stated_up
-from privet.terms import Allowance
+from privet.privacy.statements import stated_down, stated_up
+from privet.privacy.terms import Allowance
+from privet.schema.domains import Categorical, Domain, Numeric
+from privet.schema.schema import Schema, Unit
 
 Level = Literal["quick", "thorough"]
 
@@ -37,24 +37,24 @@ Level = Literal["quick", "thorough"]
 class Effort:
     """How much work a level means."""
 
-    shapes: tuple[tuple[int, int, int], ...]  # trees, depth and records of the exact audit; the first that is feasible
-    trainings: int  # for each pair, all in all
+    shapes: tuple[tuple[int, int, int], ...]  # trees, depth and records of the exact audit; the first feasible is used
+    trainings: int  # for each pair
     pairs: int  # canaries and named pairs for the statistical audit
     replays: int  # canaries for the ledger audit
-    steps: tuple[int, ...] = (90, 30)  # of the search: for records, for units, on numbers
+    steps: tuple[int, ...] = (90, 30)  # of the search: for records, for units, for records with a numeric feature
     way_in: WayInEffort = QUICK
 
 
-SMALL = ((2, 1, 2), (1, 1, 2))
+SMALL_SHAPES = ((2, 1, 2), (1, 1, 2))
 EFFORTS = {
-    "quick": Effort(SMALL, 270, 2, 2),
+    "quick": Effort(SMALL_SHAPES, 270, 2, 2),
     "thorough": Effort(
-        ((2, 2, 3), (1, 2, 4), (2, 2, 2), *SMALL), 7_500, 1_000, 1_000, steps=(600, 300, 300), way_in=THOROUGH
+        ((2, 2, 3), (1, 2, 4), (2, 2, 2), *SMALL_SHAPES), 7_500, 1_000, 1_000, steps=(600, 300, 300), way_in=THOROUGH
     ),
 }
 
-# Trees that are trained thousands of times are few and small; a claim does not depend on their number.
-TRAINED = {"n_trees": 2, "max_depth": 3}
+# Models that are trained thousands of times have few small trees; a claim does not depend on their number.
+LIMITS_OF_TRAINED_TREES = {"n_trees": 2, "max_depth": 3}
 
 
 def audit(
@@ -74,15 +74,15 @@ def audit(
     Parameters
     ----------
     estimator : estimator, callable or "file.py:function"
-        A privet estimator states its own claim and is audited exactly (on a tiny schema, with few small trees), by a
+        A privet estimator states its own claim. It is audited exactly (on a tiny schema, with few small trees), by a
         search for neighbours with a large loss, on the whole way from a frame to its learner (units, encoding, blocks,
-        coins, draws, budgets), by its ledger, and by training it many times on neighbouring data sets. For anything
-        else, a function
-        ``train(X, y)`` that returns a fresh model, only the last is possible, and the claim must be stated.
+        coins, draws, budgets), by its ledger, and by training it many times on neighbouring data sets. Anything else is
+        given as a function ``train(X, y)`` that returns a fresh model. For it only the last is possible, and the claim
+        must be stated.
     level : {"quick", "thorough"}
         Seconds or minutes of work.
     epsilon, delta, relation : optional
-        The claim, for what is not of privet.
+        The claim, for anything but a privet estimator.
     pairs : sequence of NeighbourPair, optional
         Your own pairs for training; by default the named ones and canaries for the schema.
     python : path, optional
@@ -160,7 +160,7 @@ def _audit_of_ours(
 
 
 def named_pairs(relation: Relation) -> list[NeighbourPair]:
-    """Return the named pairs under a relation that tell something by predictions, which every classifier makes."""
+    """Return the named pairs under a relation whose flaw shows in predictions, which every classifier makes."""
     found = []
     for make in NEIGHBOUR_PAIRS.values():
         pair = make()
@@ -171,7 +171,7 @@ def named_pairs(relation: Relation) -> list[NeighbourPair]:
 
 
 def tiny_schema(neighbours: Relation = "add_remove", target: Domain | None = None) -> Schema:
-    """Return the schema of the exact audit: two binary features, and two classes or a number as the target is."""
+    """Return the schema of the exact audit: two binary features, and two classes or a regression target."""
     features = {"a": Categorical((0, 1)), "b": Categorical((0, 1))}
     tiny = Numeric(0, 1) if isinstance(target, Numeric) else Categorical((0, 1))
     return Schema(features, tiny, neighbours=neighbours)
@@ -219,7 +219,7 @@ def _exact_finding(exact: ExactResult, name: str, kind: Literal["exact", "search
 
 
 def _search_part(estimator: PrivateEstimator, effort: Effort, notes: list[str]) -> tuple[list[Finding], int]:
-    """Search on the tiny schema, for single records and for units of two rows; then on a number, if there is time."""
+    """Search on the tiny schema, for single records and for units; then on a numeric feature, if there is time."""
     assert estimator.schema is not None
     small = tiny_subject(estimator)
     unit = Unit("unit", 2 if estimator.schema.unit is None else estimator.schema.unit.max_rows)
@@ -289,6 +289,7 @@ class Trainer:
     estimator: Any
 
     def __call__(self, X: Any, y: Any) -> Any:
+        """Return a fitted copy of the estimator."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnsoundWarning)
             return clone(self.estimator).fit(X, y)
@@ -296,7 +297,7 @@ class Trainer:
 
 def trainer(estimator: PrivateEstimator, schema: Schema | None) -> Callable[[Any, Any], Any]:
     """Return a function that trains `estimator` on data of another schema."""
-    small = smaller(estimator, TRAINED).set_params(schema=schema or estimator.schema)
+    small = smaller(estimator, LIMITS_OF_TRAINED_TREES).set_params(schema=schema or estimator.schema)
     try:
         small.plan()
     except PrivetError as error:

@@ -1,7 +1,7 @@
 """Where the trainings of an audit run: here, in processes on all cores, or in another environment's interpreter.
 
-Whatever the place, a chunk of work is the same: train so many times on one data set of one pair, project every model,
-hand back the outcomes in order.
+A chunk of work is the same everywhere: train a number of times on one data set of one pair, project every model, and
+return the outcomes in order.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Data = Sequence[Any]
 Train = Callable[..., object]
 Project = Callable[[Any], Any]
 
-_SECONDS_TO_START = 120.0
+_MOST_SECONDS_TO_START = 120.0
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class ChunkResult:
 
 @dataclass(frozen=True)
 class Job:
-    """All that a worker must know, the same for every chunk.
+    """Everything that a worker must know; the same for every chunk.
 
     Parameters
     ----------
@@ -89,14 +89,16 @@ class Job:
         return ChunkResult(chunk, rows, perf_counter() - started)
 
     def place(self, chunk: Chunk) -> str:
-        """What failed if a chunk fails."""
+        """What to say if a chunk fails."""
         return f"training or projecting failed on {'D' if chunk.side == 0 else 'D-prime'} of {self.names[chunk.pair]}"
 
 
 class Runner(Protocol):
     """Does chunks of work; results come in any order."""
 
-    def __call__(self, job: Job, chunks: Iterable[Chunk]) -> Iterator[ChunkResult]: ...
+    def __call__(self, job: Job, chunks: Iterable[Chunk]) -> Iterator[ChunkResult]:
+        """Yield the result of each chunk."""
+        ...
 
 
 def runner(n_jobs: int | None, python: str | Path | None) -> tuple[Runner, int]:
@@ -173,7 +175,7 @@ class _InOtherInterpreter:
             for _ in range(self.workers):
                 process = _PeerProcess(self.python, setup)
                 processes.append(process)
-                # Each worker begins with a chunk of its own, so that none has drawn noise before its first one.
+                # Each worker's first chunk is handed out here, so that every worker starts with fresh noise.
                 arguments = (process, job, source.take(), source, results)
                 threads.append(threading.Thread(target=_feed, args=arguments, daemon=True))
             for thread in threads:
@@ -253,7 +255,7 @@ class _PeerProcess:
         except OSError as error:
             self._errors.close()
             raise AuditError(f"the interpreter {python!r} cannot be started: {error}") from error
-        alarm = threading.Timer(_SECONDS_TO_START, self._process.kill)
+        alarm = threading.Timer(_MOST_SECONDS_TO_START, self._process.kill)
         alarm.start()
         try:
             self.ask(setup, "the audited code cannot be loaded there")

@@ -6,19 +6,19 @@ Commands import what they need when they run, so that ``privet --help`` is quick
 import errno
 import sys
 import warnings
-from importlib.metadata import version
+from importlib.metadata import entry_points, version
 from textwrap import shorten
 from typing import Annotated
 
 import typer
 
-from privet.cli import audit, evaluate, export, plan, predict, report, reproduce, robustness, schema, train
+from privet.cli import audit, evaluate, export, plan, predict, report, robustness, schema, train
 from privet.cli.exits import Exit, exit_of
 from privet.errors import LargeDeltaWarning, PrivetError
 
 __all__ = ["app", "main"]
 
-MOST_LETTERS = 1_000  # of an error, which may repeat what it found in a file
+MOST_CHARACTERS_OF_ERROR = 1_000  # an error may quote what it found in a file
 
 app = typer.Typer(
     name="privet",
@@ -35,8 +35,9 @@ app.command()(evaluate.evaluate)
 app.command()(report.report)
 app.command()(audit.audit)
 app.command()(export.export)
-app.command()(reproduce.reproduce)
 app.command()(robustness.robustness)
+for entry in entry_points(group="privet.commands"):  # of other distributions, such as privet-papers
+    app.command(entry.name)(entry.load())
 
 
 def _print_version(asked: bool) -> None:
@@ -49,7 +50,7 @@ def _print_version(asked: bool) -> None:
 def options(
     show_version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave."),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """Differentially private decision trees and forests, proven and audited.
@@ -65,8 +66,8 @@ def options(
 
 
 def main() -> None:
-    """Run the command line; a mistake of the user ends in one line with the remedy, never in a traceback."""
-    # A remark on standard error, and each only once: planning and fitting see the same parameters.
+    """Run the command line. A user's mistake ends in one line with the remedy, never in a traceback."""
+    # Each warning is printed only once, since planning and fitting see the same parameters.
     warnings.showwarning = lambda message, *_, **__: typer.echo(f"privet: warning: {message}", err=True)
     warnings.simplefilter("once", LargeDeltaWarning)
     try:
@@ -76,12 +77,12 @@ def main() -> None:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        remedy = "make room, files that were there are as they were" if full else "check the path and its permissions"
+        remedy = "make room; existing files are unchanged" if full else "check the path and its permissions"
         _leave(f"{place}{error.strerror or error}; {remedy}", Exit.USAGE)
     except KeyboardInterrupt:
         _leave("stopped", Exit.STOPPED)
 
 
 def _leave(message: str, code: Exit) -> None:
-    typer.echo(f"privet: {shorten(message, MOST_LETTERS, placeholder=' ...')}", err=True)
+    typer.echo(f"privet: {shorten(message, MOST_CHARACTERS_OF_ERROR, placeholder=' ...')}", err=True)
     sys.exit(code)

@@ -16,23 +16,23 @@ def audit(
     subject: Annotated[
         str,
         typer.Argument(
-            help="A model file; a learner's name (with --schema); or file.py:function of anybody's trainer.",
+            help="A model file; a learner's name (with --schema); or file.py:function for any trainer.",
             metavar="SUBJECT",
             show_default=False,
         ),
     ],
     level: Annotated[str, typer.Option(help="quick: seconds to minutes; thorough: much longer.")] = "quick",
     epsilon: Annotated[
-        float | None, typer.Option("--epsilon", "-e", help="The claim, unless a model file has it.")
+        float | None, typer.Option("--epsilon", "-e", help="The claimed epsilon, unless a model file states it.")
     ] = None,
     delta: Delta = 0.0,
     neighbours: Annotated[
-        str | None, typer.Option(help="The claim's neighbours, for a trainer of your own.", metavar="RELATION")
+        str | None, typer.Option(help="The claimed neighbours, for your own trainer.", metavar="RELATION")
     ] = None,
     schema: SchemaFile = None,
     settings: Settings = None,
     python: Annotated[
-        Path | None, typer.Option(help="Another environment's interpreter, for a trainer of your own.", metavar="FILE")
+        Path | None, typer.Option(help="Another environment's interpreter, for your own trainer.", metavar="FILE")
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the findings, for `privet report`.", metavar="FILE")
@@ -43,8 +43,8 @@ def audit(
 ) -> None:
     """Try to refute a claim: exactly on a tiny schema, by the ledger, and by training on neighbouring data sets.
 
-    All data is made up; none of yours is read and nothing is spent. Not refuted is not a proof. Exit code 6 if the
-    claim is refuted.
+    All data is made up: none of yours is read, and nothing is spent. "Not refuted" is not a proof. The exit code is 6
+    if the claim is refuted.
 
     Examples:
 
@@ -59,7 +59,7 @@ def audit(
     if out is not None:
         refuse_overwriting(out, force)
     audited = _subject(subject, epsilon, delta, schema, settings or [])
-    # What is not of privet states no claim of its own.
+    # A trainer from elsewhere states no claim itself.
     foreign = {"epsilon": epsilon, "delta": delta, "relation": neighbours, "python": python}
     claim: dict[str, Any] = foreign if isinstance(audited, str) else {}
     with working("auditing"):
@@ -77,7 +77,7 @@ def audit(
 
 
 def _subject(subject: str, epsilon: float | None, delta: float, schema: Path | None, settings: list[str]) -> Any:
-    """Return what is to be audited: an estimator, or the place of a trainer."""
+    """Return what to audit: an estimator, or the location of a trainer."""
     if ".py:" in subject:
         return subject
     if subject.endswith(".json"):
@@ -87,6 +87,6 @@ def _subject(subject: str, epsilon: float | None, delta: float, schema: Path | N
     from privet.cli.drafts import load_schema
     from privet.cli.learners import find_learner, make_estimator
 
-    find_learner(subject)  # a misspelt name is told before a missing schema
+    find_learner(subject)  # a misspelt name is reported before a missing schema
     own = {"epsilon": 1.0 if epsilon is None else epsilon, "delta": delta, "schema": load_schema(schema)}
     return make_estimator(subject, settings, **own)

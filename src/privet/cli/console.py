@@ -54,7 +54,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show on standard error what is being done, while it is being done, on a terminal only."""
+    """Show on standard error what is being done while the block runs, if that is a terminal."""
     if not sys.stderr.isatty():
         yield
         return
@@ -70,7 +70,7 @@ def working(what: str) -> Iterator[None]:
 def refuse_overwriting(path: Path, force: bool) -> None:
     """Make sure that a file can be written before anything is spent on its content."""
     if path.exists() and not force:
-        raise ParameterError(f"{path} exists; give another name with -o, or allow to overwrite it with --force")
+        raise ParameterError(f"{path} exists; give another name with -o, or overwrite it with --force")
     if not path.resolve().parent.is_dir():
         raise ParameterError(f"the folder of {path} does not exist; make it, or give another path")
 

@@ -1,7 +1,7 @@
 """Reading tables: CSV files, Parquet files, and folders of them, as pandas frames.
 
-A CSV file declares no types. With a schema each of its columns is read as what the schema says, value by value, so
-that no type and no error depends on a record. An empty cell is missing, and nothing else is: "NA" is a text.
+A CSV file declares no types. With a schema each column is read as the schema declares it, value by value, so that no
+type and no error depends on a record. An empty cell is missing, and nothing else is: "NA" is a string.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.domains import Categorical, Domain
 from privet.errors import ParameterError, SchemaError
-from privet.frames import open_frame
-from privet.schema import Schema
+from privet.frames.opening import open_frame
+from privet.schema.domains import Categorical, Domain
+from privet.schema.schema import Schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +24,7 @@ _TRUTH = {"true": True, "false": False, "1": True, "0": False}
 
 
 def find_files(paths: Sequence[Path]) -> list[Path]:
-    """Return the data files that paths mean; a folder means the CSV and Parquet files in it, in order of name."""
+    """Return the data files at the given paths; a folder stands for its CSV and Parquet files, sorted by name."""
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
@@ -42,7 +42,7 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def read_features(paths: Sequence[Path], schema: Schema) -> pd.DataFrame:
-    """Read the features for a prediction; further columns are left out, a feature that is missing is an error."""
+    """Read the features for a prediction. Further columns are ignored; a missing feature is an error."""
     frame, is_csv = _read_all(find_files(paths))
     opened = open_frame(frame)
     opened.places(list(schema.features), ignore=opened.names or ())
@@ -57,7 +57,7 @@ def read_labelled(paths: Sequence[Path], schema: Schema, target: str | None) -> 
 
 
 def read_any(paths: Sequence[Path], schema: Schema, target: str | None) -> tuple[pd.DataFrame, str | None]:
-    """Read whatever there is, for a check: columns may be missing, and the target with them."""
+    """Read whatever columns there are, for a check: any may be missing, including the target."""
     frame, is_csv = _read_all(find_files(paths))
     name = target if target in frame.columns else None
     spare = _spare_columns(frame, schema)
@@ -79,9 +79,9 @@ def _spare_columns(frame: Any, schema: Schema) -> list[str]:
 
 
 def _target_column(frame: Any, schema: Schema, named: str | None) -> str:
-    """Return the column that is to be predicted: the one named, or the one that is neither a feature nor the unit."""
+    """Return the column to predict: the one named, or the only one that is neither a feature nor the unit."""
     opened = open_frame(frame)
-    # A misspelt feature is told first: it is what makes the choice of the target ambiguous.
+    # A misspelt feature is reported first, since it is what makes the choice of the target ambiguous.
     opened.places(list(schema.features), ignore=opened.names or ())
     if named is not None:
         opened.named(named)
@@ -92,7 +92,7 @@ def _target_column(frame: Any, schema: Schema, named: str | None) -> str:
     if not spare:
         raise SchemaError("every column is a feature or the unit, none is left to predict; name it with --target")
     raise SchemaError(
-        f"these columns are no features: {', '.join(map(repr, spare))}; say which one to predict with --target, "
+        f"these columns are not features: {', '.join(map(repr, spare))}; say which one to predict with --target, "
         "and drop the others or declare them in the schema"
     )
 
@@ -108,7 +108,7 @@ def import_pandas() -> Any:
 
 
 def _read_all(files: list[Path], rows: int | None = None) -> tuple[pd.DataFrame, bool]:
-    """Read files of one table into one frame, all columns of CSV files as texts; also return whether it is CSV."""
+    """Read files of one table into one frame, with CSV columns as strings; also return whether it is CSV."""
     pandas = import_pandas()
     is_csv = files[0].suffix.lower() == ".csv"
     frames = [_read(file, rows) for file in files]
@@ -137,12 +137,12 @@ def _read(file: Path, rows: int | None) -> pd.DataFrame:
 
 
 def _as_declared(frame: pd.DataFrame, domains: Mapping[str, Domain]) -> pd.DataFrame:
-    """Read the texts of a CSV file as the schema says; other columns, such as the unit, stay texts."""
+    """Convert the strings of a CSV file as the schema declares; other columns, such as the unit, stay strings."""
     return frame.assign(**{name: _convert(frame[name], domains[name]) for name in domains if name in frame})
 
 
 def _convert(column: pd.Series[Any], domain: Domain) -> Any:
-    """Read texts as a domain's values, each for itself; what cannot be read is left to the schema's rules."""
+    """Convert strings to a domain's values, one by one; what cannot be converted is left to the schema's rules."""
     pandas = import_pandas()
     if not isinstance(domain, Categorical):
         return pandas.to_numeric(column, errors="coerce")
@@ -154,7 +154,7 @@ def _convert(column: pd.Series[Any], domain: Domain) -> Any:
         by_text = {str(category): category for category in domain.categories}
         return column.map(lambda text: by_text.get(text, text), na_action="ignore").astype(object)
     numbers = pandas.to_numeric(column, errors="coerce").astype(object)
-    return numbers.where(numbers.notna(), column)  # a text that is no number stays an unknown category
+    return numbers.where(numbers.notna(), column)  # a string that is not a number stays an unknown category
 
 
 def _guess_types(frame: pd.DataFrame) -> pd.DataFrame:

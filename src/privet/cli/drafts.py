@@ -1,6 +1,6 @@
 """Drafts of schemas: columns by name and type, with every bound and category still to be filled in.
 
-A draft cannot be loaded until it is finished: the mark stands where a number or a list must be.
+A draft cannot be loaded until it is finished: a mark stands where a number or a list belongs.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from privet.domains import Categorical
 from privet.errors import SchemaError
-from privet.frames import open_frame, read_values
-from privet.schema import Schema, Task
+from privet.frames.columns import read_values
+from privet.frames.opening import open_frame
+from privet.schema.domains import Categorical
+from privet.schema.schema import Schema, Task
 
 MARK = "FILL_IN"
 
@@ -46,16 +47,16 @@ def draft(frame: Any, target: str, *, task: Task | None = None, guessed: bool = 
     target : str
         The column to be predicted.
     task : {"classification", "regression"}, optional
-        Whether the target is a class or a number; by default a number if its type has decimals.
+        Whether the target is a class or a regression target; by default the latter if its type has decimals.
     guessed : bool
-        Whether the types were guessed from values, which the draft then says.
+        Whether the types were guessed from values; if so, the draft says it.
     ask : callable, optional
-        Asks a person a question and returns the answer; an empty one leaves the mark.
+        Asks the user a question and returns the answer; an empty answer leaves the mark.
 
     Notes
     -----
-    *Privacy.* No value of any record is in the text. Categories that a dtype lists (a pandas Categorical, a dictionary
-    of Parquet) may have been read off the records, so they are not taken either.
+    *Privacy.* The text contains no value of any record. Categories that a dtype lists (a pandas Categorical, a
+    dictionary of Parquet) may have been read off the records, so they are not used either.
     """
     opened = open_frame(frame)
     opened.named(target)
@@ -75,7 +76,7 @@ def draft(frame: Any, target: str, *, task: Task | None = None, guessed: bool = 
 
 
 def load_schema(path: Path | None) -> Schema:
-    """Load a schema for a command; an unfinished draft is refused with what is still to be filled in."""
+    """Load a schema for a command; the error for an unfinished draft says what is still to be filled in."""
     if path is None:
         raise SchemaError(
             "no schema: it says which bounds and categories are public, and without it nothing could be guaranteed; "
@@ -86,7 +87,7 @@ def load_schema(path: Path | None) -> Schema:
     try:
         schema = Schema.load(path)
     except SchemaError as error:
-        # The loader names the place; where the mark stands it finds a text instead of a number or a list.
+        # The loader's error names the place; at a mark it found a string instead of a number or a list.
         place, _, problem = str(error).removeprefix(f"{path}: ").partition(": ")
         if "got text" in problem and MARK in path.read_text(encoding="utf-8"):
             raise _unfinished(path, place) from error

@@ -1,4 +1,4 @@
-"""``privet evaluate``: how often a model is right, or how far off its numbers are; and what saying so discloses."""
+"""``privet evaluate``: how often a model is right, or how far off its predictions are, and what that discloses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def evaluate(
     data: Data,
     target: Target = None,
     public: Annotated[
-        bool, typer.Option("--public", help="You state that these records are public, so that figures may be too.")
+        bool, typer.Option("--public", help="State that these records are public, so that the figures may be, too.")
     ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the figures, for `privet report`.", metavar="FILE")
@@ -32,9 +32,9 @@ def evaluate(
 ) -> None:
     """Measure a model on records with known labels.
 
-    A classifier's accuracy, a regressor's errors, each beside what a constant guess would reach. Figures on private
-    records are not private. They are printed with a warning, rounded, and without the number of
-    records; they do not become part of a report page unless the records are public.
+    Prints a classifier's accuracy or a regressor's errors, each beside what a constant guess would reach. Figures on
+    private records are not private. They are rounded and printed with a warning and without the number of records, and
+    they become part of a report page only if the records are public.
 
     Examples:
 

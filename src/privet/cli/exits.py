@@ -26,5 +26,5 @@ _OF_ERROR: dict[type[PrivetError], Exit] = {
 
 
 def exit_of(error: PrivetError) -> Exit:
-    """Return the exit code that an error of the library ends a command with."""
+    """Return the exit code of a command that ends with an error of the library."""
     return next((code for kind, code in _OF_ERROR.items() if isinstance(error, kind)), Exit.USAGE)

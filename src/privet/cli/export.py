@@ -17,7 +17,7 @@ def export(
     as_json: Json = False,
     force: Force = False,
 ) -> None:
-    """Write a model as ONNX, with one input for each feature. The guarantee stands in its metadata.
+    """Write a model as ONNX, with one input for each feature. Its metadata states the guarantee.
 
     Examples:
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 from collections.abc import Sequence
 from typing import Any
 
-import privet
-from privet.domains import Categorical, Domain, Numeric
 from privet.errors import ParameterError, SchemaError
+from privet.estimators.registry import estimator_class, estimator_names
+from privet.schema.domains import Categorical, Domain, Numeric
 
-PREFERRED = "PrivaTreeClassifier"  # one readable tree, for classes; numbers have one learner
+DEFAULT_CLASSIFIER = "PrivaTreeClassifier"  # one readable tree; for regression there is a single learner
 
-# Parameters that have an option of their own, or that make no sense on a command line.
+# Parameters that have their own options.
 _OWN_OPTIONS = {
     "epsilon": "--epsilon",
     "delta": "--delta",
@@ -26,19 +25,20 @@ _OWN_OPTIONS = {
 
 
 def learner_names(target: Domain | None = None) -> list[str]:
-    """Return the names of the learners that predict such a target, of all where none is given; the default first."""
-    return sorted(_learners(target), key=lambda name: (name != PREFERRED, name))
+    """Return the names of the learners that can predict a target, or of all learners; the default comes first."""
+    return sorted(_learners(target), key=lambda name: (name != DEFAULT_CLASSIFIER, name))
 
 
 def find_learner(name: str | None, target: Domain | None = None) -> Any:
     """Return the estimator class that a name means for a target.
 
-    "privatree" and "PrivaTreeClassifier" are the same; "boosting" is the classifier or the regressor, as the target is.
+    "privatree" and "PrivaTreeClassifier" mean the same; "boosting" means the classifier or the regressor, depending on
+    the target.
     """
     wanted = learner_names(target)[0] if name is None else name
-    for full, module in _learners(target).items():
+    for full in _learners(target):
         if _plain(wanted) in (_plain(full), _without_kind(full)):
-            return getattr(importlib.import_module(module), full)
+            return estimator_class(full)
     able = ", ".join(learner_names(target))
     if any(_plain(wanted) in (_plain(full), _without_kind(full)) for full in _learners(None)):
         what, remedy = (
@@ -51,7 +51,7 @@ def find_learner(name: str | None, target: Domain | None = None) -> Any:
 
 
 def make_estimator(learner: str | None, settings: Sequence[str], **own: Any) -> Any:
-    """Return an estimator with the parameters given as NAME=VALUE and those of the command's own options."""
+    """Return an estimator with parameters given as NAME=VALUE and with those of the command's own options."""
     schema = own.get("schema")
     estimator = find_learner(learner, None if schema is None else schema.target)()
     known = estimator.get_params(deep=False)
@@ -76,11 +76,11 @@ def _setting(text: str, learner: str, known: dict[str, Any]) -> tuple[str, Any]:
         return name, value.strip()
 
 
-def _learners(target: Domain | None) -> dict[str, str]:
-    """Return the learners that can predict a target, with their modules."""
+def _learners(target: Domain | None) -> list[str]:
+    """Return the learners that can predict a target."""
     if target is None:
-        return privet.ESTIMATORS | privet.REGRESSORS
-    return privet.ESTIMATORS if isinstance(target, Categorical) else privet.REGRESSORS
+        return estimator_names()
+    return estimator_names("Classifier" if isinstance(target, Categorical) else "Regressor")
 
 
 def _plain(name: str) -> str:

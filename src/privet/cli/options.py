@@ -18,7 +18,7 @@ Epsilon = Annotated[float, typer.Option("--epsilon", "-e", help="The privacy bud
 Delta = Annotated[float, typer.Option("--delta", help="0 for pure epsilon; else far below 1 / number of people.")]
 Learner = Annotated[
     str | None,
-    typer.Option("--learner", "-l", help="The system that learns; `privet plan` names them.", metavar="NAME"),
+    typer.Option("--learner", "-l", help="The learner to use; `privet plan` lists them.", metavar="NAME"),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -27,7 +27,7 @@ Settings = Annotated[
 Target = Annotated[
     str | None,
     typer.Option(
-        "--target", "-t", help="The column to predict; by default the one that is no feature.", metavar="NAME"
+        "--target", "-t", help="The column to predict; by default the one that is not a feature.", metavar="NAME"
     ),
 ]
 RowsHint = Annotated[

@@ -25,7 +25,7 @@ def plan(
     """
     from privet.cli.drafts import load_schema
     from privet.cli.learners import learner_names, make_estimator
-    from privet.ledger_text import guarantee_as_data
+    from privet.privacy.text import guarantee_as_data
 
     public = load_schema(schema)
     estimator = make_estimator(

@@ -18,11 +18,11 @@ def predict(
         Path | None, typer.Option("--out", "-o", help="A .csv or .parquet file; else standard output.", metavar="FILE")
     ] = None,
     shares: Annotated[
-        bool, typer.Option("--proba", help="For classes: one column for each, with its share of the vote.")
+        bool, typer.Option("--proba", help="For classifiers: a column for each class, with its share of the vote.")
     ] = False,
     interval: Annotated[
         float | None,
-        typer.Option(help="Of boosting: also between which values noise alone would leave this share, e.g. 0.9."),
+        typer.Option(help="For boosting: also the interval that noise alone stays within with this probability."),
     ] = None,
     jobs: Jobs = 1,
     as_json: Json = False,
@@ -40,8 +40,8 @@ def predict(
     """
     import privet
     from privet.cli.data import import_pandas, read_features
-    from privet.domains import Numeric
     from privet.errors import ParameterError
+    from privet.schema.domains import Numeric
     from privet.writing import replacing
 
     if out is not None:
@@ -51,7 +51,7 @@ def predict(
     estimator = privet.load(model)
     estimator.set_params(n_jobs=jobs)
     if shares and isinstance(estimator.schema_.target, Numeric):
-        raise ParameterError(f"{model}: the model predicts a number, which has no shares of a vote; leave out --proba")
+        raise ParameterError(f"{model}: a regression model has no shares of a vote; leave out --proba")
     if interval is not None:
         _refuse_interval(estimator, shares)
     with working("reading"):
@@ -87,6 +87,7 @@ def _refuse_interval(estimator: Any, shares: bool) -> None:
     from privet.errors import ParameterError
 
     if not hasattr(estimator, "noise_interval"):
-        raise ParameterError(f"{type(estimator).__name__} does not say how much is noise; boosting does")
+        name = type(estimator).__name__
+        raise ParameterError(f"{name} does not have noise intervals, boosting does; leave out --interval")
     if hasattr(estimator, "classes_") and not shares:
-        raise ParameterError("a class has no interval, its share of the vote has; add --proba")
+        raise ParameterError("intervals are for shares of the vote, not for classes; add --proba")

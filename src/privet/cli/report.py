@@ -25,7 +25,7 @@ def report(
 ) -> None:
     """Write a page about a model: what it learned, what is guaranteed, where the budget went.
 
-    One HTML file that needs no network, and that may be published with the model.
+    The page is one HTML file that needs no network and may be published with the model.
 
     Examples:
 

@@ -47,7 +47,7 @@ def robustness(
     ] = "added_or_removed",
     group: Annotated[int, typer.Option(help="Records (or units) that each poisoner controls.", min=1)] = 1,
     retrainings: Annotated[int, typer.Option(help="More of them certify against more poisoners.", min=20)] = 1000,
-    confidence: Annotated[float, typer.Option(help="With which all lines hold together.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="The confidence with which all lines hold together.")] = 0.95,
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Also draw the certificates, e.g. to curve.svg.", metavar="FILE")
     ] = None,
@@ -69,13 +69,13 @@ def robustness(
     from privet.cli.data import read_labelled
     from privet.cli.drafts import load_schema
     from privet.cli.learners import make_estimator
-    from privet.domains import Numeric
     from privet.robustness import certify
+    from privet.schema.domains import Numeric
 
     public = load_schema(schema)
     if isinstance(public.target, Numeric):
         raise ParameterError(
-            "a number has no accuracy that could be certified; certify a score of your own in Python, with "
+            "a regression target has no accuracy that could be certified; certify a score of your own in Python, with "
             "privet.robustness.certify(..., score=...)"
         )
     if plot is not None:
@@ -83,7 +83,7 @@ def robustness(
     numbers = [_number(text) for text in poisoned or ["0.1%", "0.5%", "1%"]]
     own = {"epsilon": epsilon, "delta": delta, "schema": public, "n_rows_hint": rows_hint, "n_jobs": jobs}
     estimator = make_estimator(learner, settings or [], random_state=public_seed, **own)
-    estimator.plan()  # a parameter out of range is told before the data is read
+    estimator.plan()  # reports invalid parameters before the data is read
     with working("reading"):
         frame, name = read_labelled(data, public, target)
         held_out, held_out_name = read_labelled([test], public, target)

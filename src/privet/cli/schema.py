@@ -14,7 +14,7 @@ from privet.cli.options import Data, Force, Json, Target
 
 app = typer.Typer(help="Say what is public: draft a schema, check a table against it.", no_args_is_help=True)
 
-ROWS_FOR_TYPES = 1_000
+MOST_ROWS_FOR_TYPES = 1_000  # read from a CSV file to guess its types
 
 
 @app.command()
@@ -37,8 +37,8 @@ def init(
 ) -> None:
     """Draft a schema from the names and types of columns.
 
-    Every bound and category is left to be filled in, from public knowledge and not from the data; a draft that is not
-    finished cannot be used. On a terminal you are asked for them one by one; an empty answer leaves one for later.
+    Every bound and category is left for you to fill in, from public knowledge and not from the data. An unfinished
+    draft cannot be used. On a terminal you are asked for each of them; an empty answer leaves one for later.
 
     Examples:
 
@@ -52,7 +52,7 @@ def init(
     from privet.cli.drafts import MARK, draft
     from privet.errors import SchemaError
     from privet.parameters import check_choice
-    from privet.schema import Schema, Task
+    from privet.schema.schema import Schema, Task
     from privet.writing import replace_text
 
     kind = None if task is None else cast(Task, check_choice("--task", task, get_args(Task)))
@@ -67,7 +67,7 @@ def init(
         return
     interactive = ask and sys.stdin.isatty() and sys.stdout.isatty()
     question = (lambda text: str(typer.prompt(text, default="", show_default=False))) if interactive else None
-    frame, guessed = read_undeclared(data, rows=ROWS_FOR_TYPES)
+    frame, guessed = read_undeclared(data, rows=MOST_ROWS_FOR_TYPES)
     text = draft(frame, target, task=kind, guessed=guessed, ask=question)
     replace_text(out, text)
     say(f"wrote {out}")
@@ -84,10 +84,10 @@ def check(
     target: Target = None,
     as_json: Json = False,
 ) -> None:
-    """Check that a schema is finished and valid and, if data is given, in which ways the data breaks it.
+    """Check that a schema is finished and valid; if data is given, list all ways in which the data breaks it.
 
-    What breaks the schema does not stop a training: values are clipped or mapped, one record at a time. The list of
-    findings is a fact about the records, so it is for those who may see the data. Exit code 6 if there are any.
+    Values that break the schema do not stop a training: they are clipped or mapped, one record at a time. The findings
+    state facts about the records, so they are only for those who may see the data. The exit code is 6 if there are any.
 
     Examples:
 
@@ -118,6 +118,6 @@ def check(
         say(f"the data fits {schema_file}")
     else:
         print_table(("column", "finding", "what happens, what to do"), rows)
-        note("This list tells facts about the records: keep it where the data is.")
+        note("This list states facts about the records: keep it where the data is.")
     if not report.ok:
         raise typer.Exit(Exit.REFUTED)

@@ -57,7 +57,7 @@ def train(
     from privet.cli.data import read_labelled
     from privet.cli.drafts import load_schema
     from privet.cli.learners import make_estimator
-    from privet.ledger_text import guarantee_as_data
+    from privet.privacy.text import guarantee_as_data
 
     public = load_schema(schema)
     page_path = out.with_suffix(".html")
@@ -66,7 +66,7 @@ def train(
         refuse_overwriting(page_path, force)
     own = {"epsilon": epsilon, "delta": delta, "schema": public, "n_rows_hint": rows_hint, "n_jobs": jobs}
     estimator = make_estimator(learner, settings or [], random_state=public_seed, **own)
-    estimator.plan()  # a parameter out of range is told before the data is read
+    estimator.plan()  # reports invalid parameters before the data is read
     with working("reading"):
         frame, name = read_labelled(data, public, target)
     with working("training"):

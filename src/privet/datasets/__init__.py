@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
-from privet.schema import Schema
+from privet.schema.schema import Schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ _N_TRAIN = 32_561  # rows of the published training file, which come first
 
 @dataclass(frozen=True, eq=False)
 class Adult:
-    """The Adult data: does a person earn more than 50,000 dollars a year?
+    """The Adult data: whether a person earns more than 50,000 dollars a year.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ def load_adult() -> Adult:
 
     Privacy
     -------
-    These records are public; treat them as if they were not, to see what a learner would do.
+    These records are public. Treat them as private, to see what a learner would do.
 
     Examples
     --------

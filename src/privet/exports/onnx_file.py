@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import privet
-from privet.encoding import ClassTarget, Column, Encoding
 from privet.errors import ParameterError
-from privet.exports.explicit import as_explicit, forest_of, leaf_votes
-from privet.frames import open_frame, read_feature
-from privet.model_files import file_content
+from privet.estimators.files import file_content
+from privet.exports.thresholds import forest_of
+from privet.frames.opening import open_frame, read_feature
 from privet.models.forest import Forest
-from privet.structure import ExplicitTrees
+from privet.schema.encoding import ClassTarget, Column, Encoding
+from privet.trees.explicit_trees import ExplicitTrees
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
 _NEVER = 1 << 20  # a cut above every code
@@ -55,9 +55,9 @@ def forest_to_onnx(forest: Forest, facts: dict[str, str]) -> bytes:
         raise ParameterError("writing ONNX needs the onnx package; pip install 'privet[onnx]'")
     from onnx import checker, helper
 
-    graph, trees = _Graph(), as_explicit(forest.structure)
+    graph, trees = _Graph(), forest.structure.explicit()
     nodes = _walk(graph, _encode(graph, forest.encoding), trees)
-    _vote(graph, nodes, trees, leaf_votes(forest), forest.encoding)
+    _vote(graph, nodes, trees, forest.leaf_votes(), forest.encoding)
     model = helper.make_model(
         helper.make_graph(graph.nodes, "privet", graph.inputs, graph.outputs, graph.constants),
         producer_name="privet",
@@ -207,11 +207,10 @@ def _set_table(graph: _Graph, trees: ExplicitTrees) -> tuple[str, str]:
     The first row is empty and as wide as the widest feature: it is for nodes without a set.
     """
     splits = trees.splits
-    n_words = splits.sets.shape[1]
-    bits = np.zeros((len(splits.sets) + 1, max(int(trees.domains.n_codes.max()), 64 * n_words)), np.bool_)
-    for word in range(n_words):
-        for bit in range(64):
-            bits[1:, 64 * word + bit] = splits.sets[:, word] >> np.uint64(bit) & np.uint64(1)
+    every, n_bits = np.arange(len(splits.sets)), 64 * splits.sets.shape[1]
+    bits = np.zeros((every.size + 1, max(int(trees.domains.n_codes.max()), n_bits)), np.bool_)
+    for code in range(n_bits):
+        bits[1:, code] = splits.in_set(every, code)
     has_set = (splits.feature >= 0) & (splits.set_index >= 0)
     begins = np.where(has_set, splits.set_index + 1, 0).astype(np.int64) * bits.shape[1]
     return graph.constant(bits.reshape(-1), np.bool_), graph.constant(begins)

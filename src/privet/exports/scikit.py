@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
-from privet.exports.explicit import forest_of, leaf_votes
-from privet.exports.thresholds import ThresholdTree, threshold_trees
+from privet.exports.thresholds import ThresholdTree, forest_of, threshold_trees
 
 _LEAF = -2  # what scikit-learn writes into feature and threshold of a leaf
 
@@ -34,7 +33,7 @@ def to_sklearn_tree(estimator: Any, tree: int = 0) -> ReleasedTree:
         Which tree.
     """
     forest = forest_of(estimator)
-    votes = leaf_votes(forest)
+    votes = forest.leaf_votes()
     votes[votes.sum(axis=1) == 0] = 1 / votes.shape[1]
     trees = threshold_trees(forest)
     twin = ReleasedTree()

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from privet.exports.explicit import forest_of
-from privet.exports.thresholds import ThresholdTree, average_votes, threshold_trees
+from privet.exports.thresholds import ThresholdTree, average_votes, forest_of, threshold_trees
 
 
 def to_shap(estimator: Any) -> dict[str, Any]:

@@ -14,11 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError
-from privet.exports.explicit import as_explicit, forest_of, leaf_votes
 from privet.models.forest import Forest
-from privet.structure import ExplicitTrees
+from privet.trees.explicit_trees import ExplicitTrees
 
 MOST_NODES = 1 << 20
+
+
+def forest_of(estimator: object) -> Forest:
+    """Return the forest of a fitted estimator, or say that it has none."""
+    model = getattr(estimator, "model_", None)
+    if not isinstance(model, Forest):
+        raise ParameterError(
+            f"{type(estimator).__name__} holds no forest, and other formats know only trees; "
+            "fit a tree or forest, or predict with privet itself"
+        )
+    return model
 
 
 @dataclass
@@ -61,7 +71,7 @@ def threshold_trees(forest: Forest) -> list[ThresholdTree]:
     ParameterError
         If there would be more than about a million nodes.
     """
-    trees = as_explicit(forest.structure)
+    trees = forest.structure.explicit()
     writer = _Writer(trees)
     return [writer.write(int(root)) for root in trees.tree_offsets[:-1]]
 
@@ -74,7 +84,7 @@ def average_votes(forest: Forest) -> NDArray[np.float64]:
     ParameterError
         If a leaf abstains in a forest of several trees: votes are then divided by a number that differs by record.
     """
-    votes, n_trees = leaf_votes(forest), forest.structure.n_trees
+    votes, n_trees = forest.leaf_votes(), forest.structure.n_trees
     silent = votes.sum(axis=1) == 0
     if silent.any() and n_trees > 1:
         raise ParameterError("some leaves abstain, so the probabilities are no sum over trees; export to ONNX instead")
@@ -83,8 +93,10 @@ def average_votes(forest: Forest) -> NDArray[np.float64]:
 
 
 def codes_of(estimator: Any, frame: Any) -> NDArray[np.float64]:
-    """Return a frame as the matrix of codes that exported trees take: a row for each record, a column for each "
-    "feature."""
+    """Return a frame as the matrix of codes that exported trees take.
+
+    It has a row for each record and a column for each feature.
+    """
     forest = forest_of(estimator)
     return np.ascontiguousarray(forest.encoding.encode(frame).T, dtype=np.float64)
 
@@ -150,8 +162,7 @@ class _Writer:
         if self._trees.n_children[node] > 2:
             return first + codes
         if splits.set_index[node] >= 0:
-            words = splits.sets[splits.set_index[node]]
-            second = (words[codes // 64] >> (codes % 64).astype(np.uint64) & np.uint64(1)).astype(np.int64)
+            second = splits.in_set(int(splits.set_index[node]), codes).astype(np.int64)
         else:
             second = (codes > int(splits.cut[node])).astype(np.int64)
             if splits.missing_first[node]:

@@ -1,13 +1,10 @@
 """What learners return: models that route, vote, and go to a file and back."""
 
-from privet.models import additive_files as _additive_files  # registers additive models with files
 from privet.models import forest_files as _forest_files  # registers forests with files
-from privet.models import vote_tables as _vote_tables  # registers its models with files
 from privet.models.files import digest, model_from_dict, model_to_dict
-from privet.models.forest import Forest, estimate_bytes
-from privet.models.leaves import LeafCounts, LeafLabels
+from privet.models.forest import Forest, LeafCounts, LeafLabels, estimate_bytes
 
-del _additive_files, _forest_files, _vote_tables
+del _forest_files
 
 __all__ = [
     "Forest",

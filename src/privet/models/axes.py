@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from privet.encoding import Column
+from privet.schema.encoding import Column
 
 CLOSEST = 0.1  # of the axis, between two numbers on it
 

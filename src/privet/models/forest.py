@@ -1,4 +1,4 @@
-"""A forest: encoding, structure, released leaf values, and a rule to vote by."""
+"""A forest: encoding, structure, what its leaves say, and a rule to vote by. All of it is made of released values."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,16 +9,184 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled
-from privet.encoding import Encoding
 from privet.errors import ParameterError
-from privet.kernels import count_labels, sum_values
-from privet.models.leaves import MOST_CLASSES, LeafCounts, LeafLabels, Structure
-from privet.pickling import FieldsOnly
-from privet.randomness import PublicRng
-from privet.structure import Domains
+from privet.randomness.hashing import mix
+from privet.randomness.public import PublicRng
+from privet.schema.encoding import Encoding
+from privet.trees.complete_trees import CompleteTrees
+from privet.trees.explicit_trees import ExplicitTrees
+from privet.trees.kernels.vote import count_labels, sum_values
+from privet.trees.random_trees import RandomTrees
+from privet.trees.structure import FeatureCodes, FieldsOnly
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+Structure = CompleteTrees | ExplicitTrees | RandomTrees
+Empty = Literal["back_off", "random"]
+
+MOST_CLASSES = 65_534  # labels are uint16, and one number more is needed to abstain
+_FLOAT_UNIT = 2.0**-53
+
+
+@dataclass(frozen=True, eq=False)
+class LeafLabels:
+    """A released label for each leaf.
+
+    Parameters
+    ----------
+    labels : uint16 array of shape (n_leaves,)
+        Class numbers.
+    abstain : int, optional
+        The number, not that of a class, of leaves that do not vote.
+    """
+
+    labels: NDArray[np.uint16]
+    abstain: int | None = None
+
+    def check(self, n_leaves: int, n_classes: int) -> None:
+        """Raise ParameterError unless there is one label for each leaf."""
+        if self.labels.dtype != np.uint16 or self.labels.shape != (n_leaves,):
+            raise ParameterError(
+                f"labels must be uint16 of shape ({n_leaves},), got {self.labels.dtype} {self.labels.shape}"
+            )
+        if self.abstain is not None and not n_classes <= self.abstain <= np.iinfo(np.uint16).max:
+            raise ParameterError(f"abstain must be from {n_classes} to 65535, got {self.abstain}")
+        if ((self.labels >= n_classes) & (self.labels != self.abstain)).any():
+            raise ParameterError(f"a label is neither one of the {n_classes} classes nor 'abstain'")
+
+
+@dataclass(frozen=True, eq=False)
+class LeafCounts:
+    """Released noisy class counts for each leaf.
+
+    Parameters
+    ----------
+    counts : int64 array of shape (n_leaves, n_classes)
+        Noisy counts, as they were released: negative ones too.
+    empty : {"back_off", "random"}, default="back_off"
+        How counts become shares. *back_off*: counts below zero are taken as zero; a leaf where none is left takes the
+        shares of the smallest subtree around it whose summed noisy counts leave any, at last equal shares. Where
+        leaves share buckets the only subtree is the whole tree.
+        *random* (Bojarski et al., Algorithm 2): if any count is negative or all are zero, shares drawn uniformly from
+        all possible ones, by a hash of `seed` and leaf.
+    seed : int, default=0
+        A public seed for *random*.
+
+    Notes
+    -----
+    *Privacy.* "Empty" always means empty after noise: nothing here sees more than the released counts.
+    """
+
+    counts: NDArray[np.int64]
+    empty: Empty = "back_off"
+    seed: int = 0
+
+    def check(self, n_leaves: int, n_classes: int) -> None:
+        """Raise ParameterError unless there is a row of counts for each leaf."""
+        if self.counts.dtype != np.int64 or self.counts.shape != (n_leaves, n_classes):
+            raise ParameterError(
+                f"counts must be int64 of shape ({n_leaves}, {n_classes}), got {self.counts.dtype} {self.counts.shape}"
+            )
+        if self.empty not in ("back_off", "random"):
+            raise ParameterError(f"empty must be 'back_off' or 'random', got {self.empty!r}")
+        if not 0 <= self.seed < 2**64:
+            raise ParameterError(f"seed must be from 0 to 2**64 - 1, got {self.seed}")
+
+    def shares(self, structure: Structure) -> NDArray[np.float64]:
+        """Return the class shares of each leaf, adding up to one."""
+        counts = self.counts.astype(np.float64)
+        if self.empty == "random":
+            return _shares_or_random(counts, np.uint64(self.seed))
+        if isinstance(structure, ExplicitTrees):
+            return _back_off_explicit(structure, counts)
+        if isinstance(structure, RandomTrees) and structure.in_buckets:
+            return _back_off_to_tree(structure, counts)
+        return _back_off_complete(counts.reshape(structure.n_trees, -1, counts.shape[1])).reshape(counts.shape)
+
+
+def _shares(counts: NDArray[np.float64], otherwise: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the shares of counts, those below zero taken as zero; `otherwise` where none is left."""
+    positive = np.maximum(counts, 0.0)
+    total = positive.sum(axis=-1, keepdims=True)
+    shares: NDArray[np.float64] = np.where(total > 0, positive / np.where(total > 0, total, 1.0), otherwise)
+    return shares
+
+
+def _equal_shares(n_classes: int) -> NDArray[np.float64]:
+    return np.full(n_classes, 1.0 / n_classes)
+
+
+def _back_off_complete(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares in complete trees; counts have shape (n_trees, leaves of a tree, n_classes)."""
+    levels = [counts]
+    while levels[-1].shape[1] > 1:
+        levels.append(levels[-1][:, 0::2] + levels[-1][:, 1::2])
+    shares = _shares(levels.pop(), _equal_shares(counts.shape[2]))
+    while levels:
+        shares = _shares(levels.pop(), np.repeat(shares, 2, axis=1))
+    return shares
+
+
+def _back_off_to_tree(structure: Structure, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    offsets = structure.leaf_offsets
+    whole = _shares(np.add.reduceat(counts, offsets[:-1], axis=0), _equal_shares(counts.shape[1]))
+    return _shares(counts, np.repeat(whole, np.diff(offsets), axis=0))
+
+
+@compiled
+def _sum_up(first_child: NDArray[Any], n_children: NDArray[Any], sums: NDArray[np.float64]) -> None:
+    for node in range(sums.shape[0] - 1, -1, -1):
+        for child in range(first_child[node], first_child[node] + n_children[node]):
+            sums[node] += sums[child]
+
+
+@compiled
+def _hand_down(first_child: NDArray[Any], n_children: NDArray[Any], sums: NDArray[Any], shares: NDArray[Any]) -> None:
+    for node in range(sums.shape[0]):
+        for child in range(first_child[node], first_child[node] + n_children[node]):
+            total = np.maximum(sums[child], 0.0).sum()
+            shares[child] = np.maximum(sums[child], 0.0) / total if total > 0 else shares[node]
+
+
+def _back_off_explicit(trees: ExplicitTrees, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    is_leaf = trees.leaf >= 0
+    ids = trees.leaf[is_leaf]
+    if np.unique(ids).size != ids.size:
+        return _back_off_to_tree(trees, counts)
+    sums = np.zeros((trees.leaf.size, counts.shape[1]))
+    sums[is_leaf] = counts[ids]
+    _sum_up(trees.first_child, trees.n_children, sums)
+    # Children come after their parents, so one pass from the front knows each parent's shares in time.
+    by_node = np.zeros(sums.shape)
+    roots = trees.tree_offsets[:-1]
+    by_node[roots] = _shares(sums[roots], _equal_shares(counts.shape[1]))
+    _hand_down(trees.first_child, trees.n_children, sums, by_node)
+    shares = np.tile(_equal_shares(counts.shape[1]), (len(counts), 1))
+    shares[ids] = by_node[is_leaf]
+    return shares
+
+
+@compiled
+def _shares_or_random(counts: NDArray[np.float64], seed: Any) -> NDArray[np.float64]:
+    """Shares, or where the paper's rule says so the gaps between sorted uniform draws: uniform on the simplex."""
+    n_leaves, n_classes = counts.shape
+    shares = np.zeros((n_leaves, n_classes))
+    cuts = np.zeros(n_classes + 1)
+    for leaf in range(n_leaves):
+        total = counts[leaf].sum()
+        if counts[leaf].min() >= 0 and total > 0:
+            shares[leaf] = counts[leaf] / total
+            continue
+        for k in range(n_classes - 1):
+            cuts[k + 1] = np.float64(mix(seed, leaf, k) >> np.uint64(11)) * _FLOAT_UNIT
+        cuts[n_classes] = 1.0
+        cuts[1:n_classes].sort()
+        for k in range(n_classes):
+            shares[leaf, k] = cuts[k + 1] - cuts[k]
+    return shares
+
 
 __all__ = ["Forest", "LeafCounts", "LeafLabels", "Structure", "Voting", "estimate_bytes"]
 
@@ -69,7 +237,7 @@ class Forest(FieldsOnly):
             raise ParameterError(f"voting must be one of {', '.join(VOTINGS)}, got {self.voting!r}")
         if isinstance(self.leaves, LeafLabels) and self.voting != "majority":
             raise ParameterError(f"voting={self.voting!r} needs counts in the leaves, got labels: use 'majority'")
-        mine, theirs = Domains.of(self.encoding), self.structure.domains
+        mine, theirs = FeatureCodes.of(self.encoding), self.structure.domains
         if not (
             np.array_equal(mine.n_codes, theirs.n_codes)
             and np.array_equal(mine.ordered, theirs.ordered)
@@ -112,6 +280,15 @@ class Forest(FieldsOnly):
             sums = sum_values(self.structure, codes, self._shares, n_jobs)
         _divide_by_totals(sums)
         return sums
+
+    def leaf_votes(self) -> NDArray[np.float64]:
+        """Return what each leaf adds to the vote for each class; a row of zeros where a leaf abstains."""
+        if self.voting != "majority":
+            return self._shares.copy()
+        votes = np.zeros((self._labels.size, self.encoding.n_classes))
+        voting = self._labels < self.encoding.n_classes
+        votes[np.flatnonzero(voting), self._labels[voting]] = 1.0
+        return votes
 
     def predict(self, codes: NDArray[Any], n_jobs: int = 1, rng: PublicRng | None = None) -> NDArray[np.int64]:
         """Return the number of the class that wins, the first of equals; probabilistic voting draws it with `rng`."""

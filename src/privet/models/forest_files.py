@@ -4,13 +4,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from privet.encoding import Encoding
 from privet.errors import ModelFileError, PrivetError
 from privet.models.files import Content, Reader, array_to_dict, register
-from privet.models.forest import VOTINGS, Forest, Voting
-from privet.models.leaves import Empty, LeafCounts, LeafLabels, Structure
-from privet.structure import CompleteTrees, Domains, ExplicitTrees, RandomTrees, Splits
-from privet.structure.random_trees import Rule
+from privet.models.forest import VOTINGS, Empty, Forest, LeafCounts, LeafLabels, Structure, Voting
+from privet.schema.encoding import Encoding
+from privet.trees.complete_trees import CompleteTrees
+from privet.trees.explicit_trees import ExplicitTrees
+from privet.trees.random_trees import RandomTrees, Rule
+from privet.trees.structure import FeatureCodes, Splits
 
 _SPLITS = ("feature", "cut", "missing_first", "set_index", "sets")
 _NODES = ("first_child", "n_children", "leaf", "tree_offsets", "leaves_per_tree")
@@ -34,7 +35,7 @@ def forest_from_content(reader: Reader) -> Forest:
         if not encoding.columns:
             raise ModelFileError(f"{place}: no features")
         place = f"{reader.place}.structure"
-        structure = structure_from_content(reader.part("structure"), Domains.of(encoding))
+        structure = structure_from_content(reader.part("structure"), FeatureCodes.of(encoding))
         place = f"{reader.place}.leaves"
         leaves = _leaves_from_content(reader.part("leaves"))
         voting = cast(Voting, reader.choice("voting", VOTINGS))
@@ -50,6 +51,7 @@ def _arrays(owner: Any, names: tuple[str, ...]) -> Content:
 
 
 def structure_to_content(structure: Structure) -> Content:
+    """Return a structure as plain values."""
     if isinstance(structure, CompleteTrees):
         return {"type": "complete", **_arrays(structure.splits, _SPLITS)}
     if isinstance(structure, ExplicitTrees):
@@ -74,7 +76,8 @@ def _splits_from_content(reader: Reader, n_axes: int) -> Splits:
     )
 
 
-def structure_from_content(reader: Reader, domains: Domains) -> Structure:
+def structure_from_content(reader: Reader, domains: FeatureCodes) -> Structure:
+    """Read a structure from plain values, every one of which is checked."""
     match reader.choice("type", ["complete", "explicit", "random"]):
         case "complete":
             return CompleteTrees(domains, _splits_from_content(reader, 2))

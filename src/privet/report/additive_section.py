@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from privet.errors import ParameterError
-from privet.models.additive import Additive
+from privet.learners.boosting.additive import Additive
+from privet.learners.boosting.shape_drawing import COVERAGE, REACH, export_tree, most_telling
+from privet.learners.boosting.shapes import Shape, Shapes, shapes_of
 from privet.models.axes import grid_ticks, shortened
-from privet.models.shape_drawing import COVERAGE, REACH, export_tree, most_telling
-from privet.models.shapes import Shape, Shapes, shapes_of
 from privet.report.canvas import Canvas, stairs
 from privet.report.charts import LINES, bars, legend
 from privet.report.insight import plain

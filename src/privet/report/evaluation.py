@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.encoding import RangeTarget
 from privet.errors import ParameterError, SchemaError
-from privet.frames import read_values
-from privet.model_files import file_content
+from privet.estimators.files import file_content
+from privet.frames.columns import read_values
 from privet.report.insight import plain
+from privet.schema.encoding import RangeTarget
 
 FORMAT = "privet-evaluation"
 DIGITS = 3  # no figure names a number of records

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from privet.audit.report import AuditReport
-from privet.domains import Categorical, Domain
 from privet.errors import ParameterError
-from privet.ledger import Ledger
+from privet.privacy.ledger import Ledger
+from privet.privacy.statements import fixed_down
 from privet.report import number_pictures
 from privet.report.charts import Line, lines
 from privet.report.evaluation import Evaluation, NumberEvaluation
 from privet.report.markup import Markup, bullets, figure, join, paragraph, table, tag
-from privet.robustness.certificates import two_sided
+from privet.robustness.bounds import two_sided
 from privet.robustness.guarantees import CHANGES, Change, Guarantee
-from privet.statements import fixed_down
+from privet.schema.domains import Categorical, Domain
 
 NOT_A_PROOF = (
     "Not refuted is not a proof: another test might still find something. The proof is the library's; the audit is a "

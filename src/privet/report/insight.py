@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.encoding import Encoding
-from privet.randomness import public_rng
+from privet.models.reading import code_in_words
+from privet.randomness.public import public_rng
+from privet.schema.encoding import Column, Encoding
 
 ROWS = 2_000
 ROWS_PER_CODE = 400
@@ -70,22 +71,9 @@ def _uniform(encoding: Encoding, rng: Any) -> NDArray[Any]:
     return np.ascontiguousarray(np.array(codes), dtype=encoding.dtype)
 
 
-def code_label(encoding: Encoding, feature: int, code: int) -> str:
-    """Return what a code stands for, in words."""
-    column = encoding.columns[feature]
-    if code == column.missing_code:
-        return "missing"
-    if code == column.other_code:
-        return "other"
-    if not column.ordered:
-        return str(column.categories[code])
-    if not column.cuts:
-        return "any value"
-    if code == 0:
-        return f"up to {plain(column.cuts[0])}"
-    if code == len(column.cuts):
-        return f"above {plain(column.cuts[-1])}"
-    return f"{plain(column.cuts[code - 1])} to {plain(column.cuts[code])}"
+def code_label(column: Column, code: int) -> str:
+    """Return what a code stands for, in the page's words."""
+    return code_in_words(column, code, other="other", number=plain)
 
 
 def plain(number: float, digits: int = 6) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 import privet
 from privet.audit.report import AuditReport
 from privet.errors import ParameterError
-from privet.ledger_text import guarantee_in_words
-from privet.model_files import file_content
+from privet.estimators.files import file_content
+from privet.privacy.text import guarantee_in_words
 from privet.report import evidence_sections, sections
 from privet.report.evaluation import Evaluation
 from privet.report.markup import Markup, join, paragraph, tag

@@ -8,24 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from privet.certificates import noise_status
-from privet.domains import Categorical, Domain
-from privet.encoding import Encoding
 from privet.errors import ParameterError
-from privet.events import Event, readable
-from privet.ledger import Ledger
-from privet.ledger_text import cost_in_words, guarantee_in_words, noise_in_words
-from privet.models.additive import Additive
+from privet.learners.boosting.additive import Additive
 from privet.models.forest import Forest
+from privet.privacy.certificate import noise_status
+from privet.privacy.events import Event, readable
+from privet.privacy.ledger import Ledger
+from privet.privacy.statements import Grade, delta_in_words, odds_in_words, percent_down, percent_up, stated_up
+from privet.privacy.terms import Terms
+from privet.privacy.text import cost_in_words, guarantee_in_words, noise_in_words
 from privet.report import additive_section
 from privet.report.charts import LINES, Line, bars, lines
 from privet.report.insight import code_label, importances, plain, shape
 from privet.report.markup import Markup, bullets, figure, join, paragraph, table, tag
-from privet.report.trees import LIST_DEPTH, PICTURE_DEPTH, read_tree, tree_list, tree_picture
+from privet.report.trees import LIST_DEPTH, PICTURE_DEPTH, tree_list, tree_picture, upper_levels
 from privet.report.words import PRIORS, Meaning, badge, hidden
-from privet.schema import Schema
-from privet.statements import Grade, delta_in_words, odds_in_words, percent_down, percent_up, stated_up
-from privet.terms import Terms
+from privet.schema.domains import Categorical, Domain
+from privet.schema.encoding import Encoding
+from privet.schema.schema import Schema
 
 SHAPES = 6
 BARS = 12
@@ -68,8 +68,8 @@ def _tree(model: Any) -> list[Markup]:
     n_trees = model.structure.n_trees
     which = "The tree" if n_trees == 1 else f"The first of {n_trees} trees"
     try:
-        picture = tree_picture(f"{which}, upper levels", read_tree(model, 0, PICTURE_DEPTH))
-        listed = tree_list(read_tree(model, 0, LIST_DEPTH))
+        picture = tree_picture(f"{which}, upper levels", upper_levels(model, 0, PICTURE_DEPTH))
+        listed = tree_list(upper_levels(model, 0, LIST_DEPTH))
     except ParameterError:  # random trees that are too large to be written down
         return []
     details = tag("details", tag("summary", f"{which} as a list"), tag("div", listed, class_="tree"))
@@ -101,7 +101,7 @@ def _shape(model: Any, feature: int) -> Markup:
         y_title="Share of the vote",
     )
     rows = [
-        [code_label(encoding, feature, int(code)), *(f"{votes[k]:.1%}" for k in shown)]
+        [code_label(column, int(code)), *(f"{votes[k]:.1%}" for k in shown)]
         for code, votes in zip(drawn.codes, drawn.votes, strict=True)
     ]
     numbers = table(
@@ -121,7 +121,7 @@ def _tick(encoding: Encoding, feature: int, code: int) -> str:
     column = encoding.columns[feature]
     if column.ordered and column.cuts and code < column.n_values:
         return plain(column.cuts[min(code, len(column.cuts) - 1)], 4)
-    label = code_label(encoding, feature, code)
+    label = code_label(column, code)
     return label if len(label) <= 12 else label[:11] + "…"
 
 

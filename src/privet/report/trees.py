@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from privet.encoding import Encoding
-from privet.exports.explicit import as_explicit, leaf_votes
 from privet.models.forest import Forest
+from privet.models.reading import Node, question_in_words, read_tree, voted
 from privet.report.insight import code_label, plain
 from privet.report.markup import Markup, join, tag
-from privet.structure import ExplicitTrees
 
 PICTURE_DEPTH, LIST_DEPTH = 4, 6
 MOST_BRANCHES = 6
@@ -21,76 +15,43 @@ _BOX, _GAP, _ROW, _LETTERS = 140, 56, 38, 20  # pixels, and letters in a box
 
 
 @dataclass(frozen=True)
-class Node:
-    """A node in words: what it asks and where the answers lead, or what it votes for."""
+class ShownNode:
+    """A node as the page shows it: what it asks and where the answers lead, or what it votes for."""
 
     text: str
-    branches: tuple[tuple[str, Node], ...] = ()
+    branches: tuple[tuple[str, ShownNode], ...] = ()
     more: str = ""  # what is not shown below
 
 
-def read_tree(forest: Forest, tree: int, depth: int) -> Node:
+def upper_levels(forest: Forest, tree: int, depth: int) -> ShownNode:
     """Return the upper levels of a tree in words."""
-    trees = as_explicit(forest.structure)
-    votes = leaf_votes(forest)
-    return _node(forest.encoding, trees, votes, int(trees.tree_offsets[tree]), depth)
+    return _shown(read_tree(forest, tree, voted(forest)), depth)
 
 
-def _node(encoding: Encoding, trees: ExplicitTrees, votes: NDArray[np.float64], node: int, depth: int) -> Node:
-    feature = int(trees.splits.feature[node])
-    if feature < 0:
-        return Node(_vote(encoding, votes[trees.leaf[node]]))
+def _shown(node: Node, depth: int) -> ShownNode:
+    if node.is_leaf:
+        leaf = node.leaf
+        return ShownNode(leaf.label if leaf.share is None else f"{leaf.label} ({leaf.share:.0%})")
     if depth == 0:
-        return Node(f"{encoding.columns[feature].name} …", more="more below")
-    first, number = int(trees.first_child[node]), int(trees.n_children[node])
-    question, answers = _question(encoding, trees, node, number)
-    shown = list(range(number))[:MOST_BRANCHES]
-    branches = [(answers[i], _node(encoding, trees, votes, first + i, depth - 1)) for i in shown]
-    return Node(question, tuple(branches), f"{number - len(shown)} more" if number > len(shown) else "")
+        return ShownNode(f"{node.column.name} …", more="more below")
+    question, answers = question_in_words(node.question, code_label, plain)
+    children = node.children
+    branches = [
+        (answer, _shown(child, depth - 1))
+        for answer, child in zip(answers[:MOST_BRANCHES], children[:MOST_BRANCHES], strict=True)
+    ]
+    left = len(children) - len(branches)
+    return ShownNode(question, tuple(branches), f"{left} more" if left else "")
 
 
-def _question(encoding: Encoding, trees: ExplicitTrees, node: int, number: int) -> tuple[str, list[str]]:
-    """Return what a node asks, and the answer that leads to each child in order."""
-    splits, feature = trees.splits, int(trees.splits.feature[node])
-    column = encoding.columns[feature]
-    if number > 2:
-        return f"{column.name}?", [code_label(encoding, feature, code) for code in range(number)]
-    if splits.set_index[node] >= 0:
-        words = splits.sets[splits.set_index[node]]
-        inside = [code for code in range(column.n_codes) if int(words[code // 64]) >> code % 64 & 1]
-        names = [code_label(encoding, feature, code) for code in inside]
-        return f"{column.name} is {_either(names)}?", ["no", "yes"]
-    cut, missing_first = int(splits.cut[node]), bool(splits.missing_first[node])
-    if not column.ordered:
-        return f"{column.name} is {_either([code_label(encoding, feature, c) for c in range(cut + 1)])}?", ["yes", "no"]
-    if cut >= len(column.cuts):
-        return f"{column.name} is known?", ["yes", "no"]
-    missing = ", or missing" if column.missing_code is not None else ""
-    question = f"{column.name} ≤ {plain(column.cuts[cut])}?"
-    return question, [f"yes{missing if missing_first else ''}", f"no{'' if missing_first else missing}"]
-
-
-def _either(names: list[str]) -> str:
-    shown = names if len(names) <= 3 else [*names[:2], f"{len(names) - 2} others"]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
-
-
-def _vote(encoding: Encoding, votes: NDArray[np.float64]) -> str:
-    classes: Any = getattr(encoding.target, "classes", ())
-    if not votes.any():
-        return "no vote"
-    best = int(votes.argmax())
-    return str(classes[best]) if votes[best] == 1 else f"{classes[best]} ({votes[best]:.0%})"
-
-
-def tree_list(node: Node) -> Markup:
+def tree_list(node: ShownNode) -> Markup:
     """Return a tree as nested lists."""
     inner = [tag("li", tag("span", f"{answer}: ", class_="muted"), tree_list(child)) for answer, child in node.branches]
     more = [tag("li", node.more, class_="muted")] if node.more else []
     return join(node.text, tag("ul", *inner, *more) if inner or more else None)
 
 
-def tree_picture(title: str, root: Node) -> Markup:
+def tree_picture(title: str, root: ShownNode) -> Markup:
     """Draw a tree from left to right, one row for each leaf."""
     parts: list[Markup] = []
     _draw(root, 0.0, 0, parts)
@@ -108,15 +69,15 @@ def tree_picture(title: str, root: Node) -> Markup:
     )
 
 
-def _rows(node: Node) -> int:
+def _rows(node: ShownNode) -> int:
     return max(1, sum(_rows(child) for _, child in node.branches) + bool(node.branches and node.more))
 
 
-def _height(node: Node) -> int:
+def _height(node: ShownNode) -> int:
     return 1 + max((_height(child) for _, child in node.branches), default=0)
 
 
-def _draw(node: Node, first_row: float, level: int, parts: list[Markup]) -> float:
+def _draw(node: ShownNode, first_row: float, level: int, parts: list[Markup]) -> float:
     """Draw a node and what is right of it; return the height of its middle."""
     left, middle = level * (_BOX + _GAP), (first_row + _rows(node) / 2) * _ROW
     row = first_row

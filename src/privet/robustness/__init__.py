@@ -1,8 +1,6 @@
-"""Poisoning and backdoors: certificates from the same epsilon, and attacks that put them to the test."""
+"""Poisoning and backdoors: the accuracy that a privacy guarantee implies, whatever poisoners do."""
 
-from privet.robustness.attacks import flip_labels, insert_records
-from privet.robustness.backdoors import Trigger, attack_success_rate, plant_backdoor
-from privet.robustness.certificates import (
+from privet.robustness.bounds import (
     TailCertificate,
     infimum,
     infimum_from_sample,
@@ -13,7 +11,6 @@ from privet.robustness.certificates import (
     two_sided,
 )
 from privet.robustness.certify import certify, retraining_scores
-from privet.robustness.dpa import DPAClassifier
 from privet.robustness.guarantees import Closeness, Guarantee
 from privet.robustness.plots import compare
 from privet.robustness.table import Certificate, Certificates
@@ -22,20 +19,14 @@ __all__ = [
     "Certificate",
     "Certificates",
     "Closeness",
-    "DPAClassifier",
     "Guarantee",
     "TailCertificate",
-    "Trigger",
-    "attack_success_rate",
     "certify",
     "compare",
-    "flip_labels",
     "infimum",
     "infimum_from_sample",
-    "insert_records",
     "paper_accuracy",
     "paper_attack_success",
-    "plant_backdoor",
     "retraining_scores",
     "tail_certificate",
     "tail_certificates",

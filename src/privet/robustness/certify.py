@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 
 from privet.errors import ParameterError
-from privet.fitting import n_units
 from privet.parameters import check_whole
 from privet.robustness.guarantees import Change, Guarantee
 from privet.robustness.table import Certificates
+from privet.tables.units import n_units
 
 Score = Callable[[Any], float]
 
@@ -39,30 +39,30 @@ def certify(
     Parameters
     ----------
     estimator : estimator
-        Any learner of the house, or anyone's with a stated `guarantee`. It is cloned; its ``random_state`` should be
+        Any privet estimator, or another learner with a stated `guarantee`. It is cloned; its ``random_state`` should be
         the one that will be deployed.
     X, y : training data
-        The clean data that will be deployed.
+        The clean data of the model that will be deployed.
     X_test, y_test : test data, optional
         What the accuracy is measured on. It is fixed: poisoners do not reach it.
     poisoned : sequence, default=(0.001, 0.005, 0.01)
         Numbers of poisoners (int) or shares of the training set (float).
     change : {"added_or_removed", "modified", "relabelled"}
-        What a poisoner does to a record. Where the schema declares a unit, poisoners are counted in units, and whoever
-        writes a row under an id that is in the data already has modified that unit.
+        What a poisoner does to a record. Where the schema declares a unit, poisoners are counted in units, and a row
+        that is written under an id that is already in the data modifies that unit.
     group : int, default=1
         How many records (or units) each poisoner controls.
     score : callable, optional
-        ``score(fitted) -> float in [0, 1]`` in the place of the accuracy, for instance one minus the success rate of
-        a backdoor on fixed images with a fixed trigger.
+        ``score(fitted) -> float in [0, 1]`` instead of the accuracy, for instance one minus the success rate of a
+        backdoor on fixed images with a fixed trigger.
     score_name : str
-        What to call it.
+        Its name, for the reader.
     guarantee : Guarantee, optional
         By default the one that the fitted model's ledger proves; a learner without a proof is refused.
     n_retrainings : int, default=1000
         More retrainings certify against more poisoners: about e^c times 100 are needed for c = poisoners x epsilon.
     confidence : float, default=0.95
-        With which all certificates hold together, over the noise of the retrainings.
+        The confidence with which all certificates hold together, over the noise of the retrainings.
 
     Returns
     -------
@@ -71,8 +71,8 @@ def certify(
 
     Notes
     -----
-    *Privacy.* The table is made by retraining on the private data. It is not itself a private release: keep it with the
-    data. Under a budget (`privet.budget`) every retraining is charged.
+    *Privacy.* The table is made by retraining on the private data and is not itself a private release: keep it with
+    the data. Under a budget (`privet.budget`) every retraining is charged.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def certify(
             "the test records whose prediction is within a tolerance"
         )
     score = accuracy_on(X_test, y_test) if score is None else score
-    # One training more than asked, so that what cannot be certified is told before hours of work.
+    # One more training than requested, so that a model that cannot be certified raises an error before hours of work.
     guarantee = Guarantee.of(clone(estimator).fit(X, y)) if guarantee is None else guarantee
     guarantee.steps(change)
     unit = getattr(getattr(estimator, "schema", None), "unit", None)

@@ -1,8 +1,8 @@
 """From a privacy guarantee to what a poisoner can do to the law of the trained model.
 
-A private learner trained on poisoned data has nearly the law that it has on clean data: that is what differential
-privacy says, with the poisoner's records in the place of the person's. This file counts the steps between the two data
-sets; `privet.robustness.certificates` turns the number into bounds on accuracy.
+The output of a private learner has nearly the same law on poisoned data as on clean data. That is what differential
+privacy says, with the poisoner's records in place of a person's. This file counts the steps between the two data sets;
+`privet.robustness.bounds` turns their number into bounds on accuracy.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from privet.errors import ParameterError
-from privet.events import readable
-from privet.ledger import Ledger
 from privet.parameters import check_choice, check_whole, exact
-from privet.statements import stated_up
+from privet.privacy.events import readable
+from privet.privacy.ledger import Ledger
+from privet.privacy.statements import stated_up
 
 if TYPE_CHECKING:
     from typing import Self
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Change = Literal["added_or_removed", "modified", "relabelled"]
 CHANGES: tuple[Change, ...] = ("added_or_removed", "modified", "relabelled")
 
-# (relation of the guarantee, what the poisoner does to a record) -> steps between neighbours; what is absent is not
-# covered: a guarantee for replaced records takes their number as public and says nothing about another number.
+# (relation of the guarantee, what the poisoner does to a record) -> steps between neighbours. Cases that are absent are
+# not covered: under replacement the number of records is public, and nothing is said about adding or removing one.
 _STEPS = {
     ("add_remove", "added_or_removed"): 1,
     ("add_remove", "modified"): 2,
@@ -64,8 +64,7 @@ class Guarantee:
     neighbours : {"add_remove", "replace", "label"}
         What neighbours are.
     unit : str
-        What is added, removed or changed between neighbours: a record, or a unit with all rows of it; the first word
-        is one of these two.
+        What is added, removed or changed between neighbours; its first word is "record" or "unit".
     """
 
     epsilon: Fraction
@@ -108,10 +107,10 @@ class Guarantee:
         return self.unit.partition(" ")[0]
 
     def counting(self, change: Change) -> str:
-        """Say what counts as one poisoner, where that is a unit; empty where it is a record.
+        """Say what counts as one poisoner if that is a unit; empty if it is a record.
 
-        Whoever writes a row under an id that is in the data already changes that unit. Under add/remove that is two
-        steps, even if one row of a unit takes part: the new row may displace another one.
+        A row that is written under an id that is already in the data changes that unit. Under add/remove that is two
+        steps, even if only one row of a unit takes part, since the new row may displace another one.
         """
         if self.noun == "record":
             return ""
@@ -124,7 +123,7 @@ class Guarantee:
         return f"{text}. {two} ({steps}) and {how}"
 
     def steps(self, change: Change) -> int:
-        """Return how many neighbours apart a data set is when one unit was changed in this way."""
+        """Return the number of steps between neighbours that changing one unit in this way amounts to."""
         check_choice("change", change, CHANGES)
         if (self.neighbours, change) not in _STEPS:
             covered = [known for known in CHANGES if (self.neighbours, known) in _STEPS]
@@ -142,8 +141,8 @@ class Guarantee:
         n_poisoned : int
             How many poisoners there are.
         change : {"added_or_removed", "modified", "relabelled"}
-            What they do. Under add/remove a modified or relabelled record is one removed and one added: two steps. So
-            is a unit under whose id a row is written.
+            What they do. Under add/remove a modified or relabelled record is one removed and one added, which is two
+            steps. So is a unit under whose id a row is written.
         group : int, default=1
             How many units each of them controls.
 

@@ -19,7 +19,7 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
 def onto(target: str | Path | Axes | None, draw: Callable[[Axes], None]) -> Axes:
-    """Draw on the axes given, or on new ones; write them to a file where `target` is a path."""
+    """Draw on the given axes or on new ones; write the picture to a file if `target` is a path."""
     if target is not None and not isinstance(target, (str, Path)):
         draw(target)
         return target
@@ -49,7 +49,7 @@ def compare(tables: Sequence[Certificates], target: str | Path | Axes | None = N
     Parameters
     ----------
     tables : sequence of Certificates
-        Best at equal epsilon and on the same data.
+        Preferably at equal epsilon and on the same data.
     target : str, Path or matplotlib Axes, optional
         A file to write, or the axes to draw on; new axes if omitted.
 

@@ -11,16 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privet.errors import ParameterError
-from privet.events import readable
-from privet.robustness.certificates import (
-    TailCertificate,
-    infimum_from_sample,
-    paper_accuracy,
-    tail_certificates,
-    two_sided,
-)
+from privet.privacy.events import readable
+from privet.privacy.statements import fixed_down, stated_up
+from privet.robustness.bounds import TailCertificate, infimum_from_sample, paper_accuracy, tail_certificates, two_sided
 from privet.robustness.guarantees import Change, Guarantee
-from privet.statements import fixed_down, stated_up
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,10 +36,10 @@ class Certificate:
     log_ratio, delta : float
         How far they can move the law of the model.
     tail : TailCertificate
-        From how rarely clean models miss a threshold; the better one for many poisoners.
+        The certificate from how rarely clean models miss a threshold; better for many poisoners.
     infimum : float or None
-        Lower confidence bound on the exact infimum of the expected score; the better one for few poisoners where the
-        score varies much. None where delta is not zero.
+        Lower confidence bound on the exact infimum of the expected score; better for few poisoners if the score varies
+        much. None if delta is not zero.
     paper, two_sided : float
         The paper's formula and its two-sided form, at the mean of the retrainings: estimates, without confidence.
     """
@@ -66,7 +60,7 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Certificates:
-    """Certificates of one learner on one data set, all of which hold together with `confidence`.
+    """Certificates of one learner on one data set, which all hold together with `confidence`.
 
     Attributes
     ----------
@@ -79,7 +73,7 @@ class Certificates:
     group : int
         How many records (or units) each poisoner controls.
     n_records, n_retrainings : int
-        Size of the clean training set, in records (or units), and how often it was trained on.
+        Size of the clean training set in records (or units), and number of trainings on it.
     confidence : float
         Over the noise of the retrainings.
     clean : float
@@ -128,7 +122,7 @@ class Certificates:
         change, group
             See `Guarantee.under`.
         confidence : float, default=0.95
-            With which all certificates of the table hold together.
+            The confidence with which all certificates of the table hold together.
         subject, score : str
             Names for the reader.
         """

@@ -11,19 +11,19 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.encoding import Encoding
+from privet.schema.encoding import Encoding
 from privet.tables.protocol import Block, IntArray, Kernel
 
 T = TypeVar("T")
 
-# A block is at least this long. Kernels work in small pieces inside a block; one block per thread keeps the number of
-# partial sums, which may be large arrays, as small as it can be.
+# A block has at least this many rows, unless the table has fewer. Partial sums may be large arrays, so there is only
+# one block per thread; kernels work in small pieces inside a block.
 MIN_BLOCK_ROWS = 1 << 16
 
 
 @lru_cache(maxsize=8)
 def _threads(number: int) -> ThreadPoolExecutor:
-    """Return threads that wait for work: a learner passes over its table many times."""
+    """Return a pool of threads. Pools are kept, because a learner passes over its table many times."""
     return ThreadPoolExecutor(number)
 
 
@@ -61,7 +61,7 @@ class MemoryTable:
         self._target = target
         self._n_jobs = n_jobs
         self._places = self._divided(len(target))
-        # Each block is laid out for itself: features of a slice would be strewn, and compiled loops slower over them.
+        # Each block is contiguous: compiled loops are slower over slices of a larger array.
         self._codes = [np.ascontiguousarray(codes[:, rows]) for rows in self._places]
         self._rows = np.arange(len(target), dtype=np.uint64)  # made once: learners pass over their table many times
         self._states = [dict[str, NDArray[np.generic]]() for _ in self._places]
@@ -91,14 +91,14 @@ class MemoryTable:
         if not others:
             yield function(first)
             return
-        # One block is worked on right here: to wake a thread costs more than it may seem.
+        # The calling thread works on the first block itself: waking a thread is not cheap.
         elsewhere = [_threads(self._n_jobs - 1).submit(function, block) for block in others]
         yield function(first)
         for answer in elsewhere:
             yield answer.result()
 
     def _divided(self, n_rows: int) -> list[slice]:
-        # A table without records still has one block, so that every kernel says what shape its zeros have.
+        # A table without records still has one block, from which a kernel returns zeros of the right shape.
         length = max(MIN_BLOCK_ROWS, -(-n_rows // self._n_jobs))
         return [slice(start, min(start + length, n_rows)) for start in range(0, max(n_rows, 1), length)]
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.encoding import Encoding
+from privet.schema.encoding import Encoding
 from privet.tables.protocol import Block, IntArray, Kernel, Table
 
 
 @dataclass(frozen=True)
 class _WithinPart:
-    """A kernel that sees only one part: to it, all other records have no label, so they are never counted."""
+    """A kernel restricted to one part: it sees all other records without a label, and so never counts them."""
 
     kernel: Kernel
     state: str
@@ -28,10 +28,9 @@ class _WithinPart:
 class PartOf:
     """The records of a table whose state `state` is `part`.
 
-    Records of other parts keep their place and lose their label, and kernels that count classes leave records without a
-    known label out of their sums. Kernels that look at something else (gradients, pairs of groups, codes alone) do not
-    know of labels: they must not be run on a part. State that is derived is derived for all records, and is per record
-    in any case.
+    Records of other parts keep their place but lose their label, and kernels that count classes leave out records
+    without a known label. Kernels that do not look at labels (those of gradients, of pairs of groups, of codes alone)
+    must not be run on a part. State is derived for all records of the table, each from that record alone.
     """
 
     table: Table

@@ -9,9 +9,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.encoding import Encoding
+from privet.schema.encoding import Encoding
 
-IntArray = NDArray[np.int64]
+IntArray = NDArray[np.int64]  # counts and scores, exact
+Floats = NDArray[np.float64]  # what they become after the noise
 
 
 @dataclass(frozen=True)

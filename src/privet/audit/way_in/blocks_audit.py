@@ -1,4 +1,4 @@
-"""The blocks of a table share its records out: each record is in one block, once."""
+"""Each record of a table is in exactly one block, once."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import numpy as np
 from privet.audit.report import Finding
 from privet.audit.way_in.made_frames import columns_of, labels_of, large_frame_of
 from privet.audit.way_in.watching import Arrived, arrive, finding, with_schema
-from privet.base import PrivateEstimator
-from privet.randomness import public_rng
+from privet.estimators.base import PrivateEstimator
+from privet.randomness.public import public_rng
 from privet.tables.memory import MIN_BLOCK_ROWS
 
 FLAW = "a record is counted in two blocks, or in none"
-DISTINCT = 30
+DISTINCT_RECORDS = 30
 
 
 def blocks_audit(estimator: PrivateEstimator, threads: tuple[int, ...]) -> list[Finding]:
-    """Fit on as many records as it takes for several blocks, and compare what the blocks show with the frame.
+    """Fit on enough records for several blocks, and compare what the blocks show with the frame.
 
     Parameters
     ----------
@@ -32,9 +32,9 @@ def _blocks(estimator: PrivateEstimator, n_threads: int) -> Finding:
     schema = estimator.schema
     assert schema is not None
     n = (n_threads - 1) * MIN_BLOCK_ROWS + 1
-    columns, labels = columns_of(schema, DISTINCT, public_rng(2)), labels_of(schema, DISTINCT)
-    some = arrive(estimator, large_frame_of(schema, columns, DISTINCT), labels).records
-    places = np.arange(n) % DISTINCT
+    columns, labels = columns_of(schema, DISTINCT_RECORDS, public_rng(2)), labels_of(schema, DISTINCT_RECORDS)
+    some = arrive(estimator, large_frame_of(schema, columns, DISTINCT_RECORDS), labels).records
+    places = np.arange(n) % DISTINCT_RECORDS
     several = with_schema(estimator, schema, n_jobs=n_threads)
     arrived = arrive(several, large_frame_of(schema, columns, n), labels[places])
     name = f"blocks: {arrived.n_blocks} of {n_threads} threads"

@@ -1,4 +1,4 @@
-"""Budgets: a fit is charged in full before its learner is asked to grow, and refused where too little is left."""
+"""A fit is charged in full to a budget before its learner grows, and refused if too little is left."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from fractions import Fraction
 from privet.audit.report import Finding
 from privet.audit.way_in.made_frames import columns_of, frame_of, labels_of
 from privet.audit.way_in.watching import finding, reach
-from privet.base import PrivateEstimator
-from privet.budgets import Budget, budget
 from privet.errors import BudgetError
-from privet.randomness import public_rng
+from privet.estimators.base import PrivateEstimator
+from privet.privacy.budgets.blocks import Budget, budget
+from privet.randomness.public import public_rng
 
 FLAW = "a fit inside a budget draws before it is charged, or is charged too little"
 
 
 def budget_audit(estimator: PrivateEstimator) -> list[Finding]:
-    """Fit under a budget that suffices once; what is not proven must be refused at once."""
+    """Fit twice under a budget that suffices for one fit; a fit without a proof must be refused at once."""
     planned = estimator.plan()
     if not planned.proven:
         with budget(epsilon=1000.0, delta=0.5):

@@ -1,4 +1,4 @@
-"""Secret coins: fresh at each use, independent of one another and of the order of records; parts do not overlap."""
+"""Secret coins are fresh at each use, independent of one another and of the order of records; parts are disjoint."""
 
 from __future__ import annotations
 
@@ -8,24 +8,40 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from privet.audit.report import Finding
-from privet.audit.way_in.tails import FALSE_ALARM, is_unlikely
 from privet.audit.way_in.watching import finding, gathered
-from privet.domains import Categorical
-from privet.ledger import Ledger
-from privet.release import Coins, Recording, Release, drawn, open_release
-from privet.schema import Schema
+from privet.mechanisms.release import Coins, Recording, Release, drawn, open_release
+from privet.privacy.events import Mixture, Sequential
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
+from privet.schema.domains import Categorical
+from privet.schema.schema import Schema
 from privet.tables import Block, MemoryTable, Table
-from privet.terms import Allowance, Terms
 
+FALSE_ALARM = 1e-9  # the largest probability of a false alarm, in each check that counts draws
 ROWS = 4_096
-LAGS = range(1, 9)
+LAGS = range(1, 9)  # distances between records whose coins are compared
 HALVES = (Fraction(1, 2), Fraction(1, 2))
 UNEVEN = (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2))
 FLAW = "uses of secret coins share them, or coins are not random"
 Parts = NDArray[np.int64]
+
+
+def is_unlikely(count: int, trials: int, probability: float, level: float) -> bool:
+    """Whether a count of independent hits lies in the tails of its law, which together have probability `level`."""
+    return bool(unlikely(np.array([count]), trials, np.array([probability]), level)[0])
+
+
+def unlikely(counts: ArrayLike, trials: int, probabilities: ArrayLike, level: float) -> NDArray[np.bool_]:
+    """Mark counts in the tails of their binomial laws; each side has half of `level`."""
+    from scipy.stats import binom
+
+    counts, probabilities = np.asarray(counts), np.asarray(probabilities)
+    below = binom.cdf(counts, trials, probabilities)
+    above = binom.sf(counts - 1, trials, probabilities)
+    return np.asarray(np.minimum(below, above) < level / 2)
 
 
 def fresh_release(outcomes: Any = None) -> Release:
@@ -40,7 +56,7 @@ def coins_audit(releases: int) -> list[Finding]:
     Parameters
     ----------
     releases : int
-        How many fits' worth of coins.
+        How many releases toss coins, each as for one fit.
     """
     table = _records()
     uses: list[Parts] = []
@@ -80,9 +96,14 @@ def _parts(dealt: Table) -> Parts:
     return np.concatenate(found)
 
 
+def _mixture_of(weights: tuple[Fraction, ...]) -> Mixture:
+    """Return a mixture of parts in which nothing is spent."""
+    return Mixture(weights, (Sequential(()),) * len(weights))
+
+
 def _mixture(release: Release, table: Table, weights: tuple[Fraction, ...]) -> tuple[Parts, str]:
-    """Return the part in which each record has its label, and whether any has it in more than one part or in none."""
-    with release.mixture(table, weights) as views:
+    """Return the part in which each record has its label, and a problem if that is not exactly one part."""
+    with release.mixture(table, _mixture_of(weights)) as views:
         seen = np.stack([gathered(view).records[:, -1] >= 0 for view in views])
     if not (seen.sum(axis=0) == 1).all():
         return seen.argmax(axis=0), f"of {ROWS:,} records {int((seen.sum(axis=0) != 1).sum()):,} are not in one part"
@@ -90,21 +111,21 @@ def _mixture(release: Release, table: Table, weights: tuple[Fraction, ...]) -> t
 
 
 def _keys(releases: int) -> str:
-    """No two uses have one key, within a fit or between fits."""
+    """No two uses have the same key, within a fit or between fits."""
     table, keys = _records(), []
     for _ in range(releases):
         recording = Recording(drawn())
         release = fresh_release(recording)
         for _ in range(3):
             release.coins(table, HALVES)
-            with release.mixture(table, HALVES):
+            with release.mixture(table, _mixture_of(HALVES)):
                 pass
         keys += [coins.key for _, coins in recording.transcript if isinstance(coins, Coins)]
     return "" if len(set(keys)) == len(keys) else f"{len(keys)} uses of coins have {len(set(keys))} keys"
 
 
 def _dependence(uses: list[Parts]) -> str:
-    """Halves agree half of the time: between uses, between records that are close, and with a fixed half."""
+    """Coins agree half of the time: between uses, between nearby records, and with a fixed half."""
     questions = list(_agreements(uses))
     for what, agreed, trials in questions:
         if is_unlikely(agreed, trials, 0.5, FALSE_ALARM / len(questions)):

@@ -1,9 +1,9 @@
-"""Draws: each of its law, each pair of them independent, within a call, between calls and from fit to fit.
+"""Draws follow their laws, and every pair of draws is independent: within a call, between calls and from fit to fit.
 
-A sampler can have the right law in every single place and yet reveal all: noise that repeats itself, or comes with its
-own negative, cancels in a difference of two released values. So pairs are looked at. Each place of a fixed sequence of
-questions is turned into bits whose probability is known exactly; over many releases two bits are both set as often as
-the product of their probabilities says.
+Every single draw of a sampler can have the right law and yet all be revealed: noise that repeats itself, or comes with
+its own negative, cancels in a difference or sum of two released values. So pairs are tested. Each answer to a fixed
+sequence of questions is turned into bits whose probabilities are known exactly. Over many releases, two bits must both
+be set as often as the product of their probabilities says.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from privet import laws
 from privet.audit.report import Finding
-from privet.audit.way_in.coins_audit import fresh_release
-from privet.audit.way_in.tails import FALSE_ALARM, unlikely
+from privet.audit.way_in.coins_audit import FALSE_ALARM, fresh_release, unlikely
 from privet.audit.way_in.watching import finding
-from privet.events import Event
-from privet.joint_exponential import scores_of_cuts
-from privet.release import Release
-from privet.terms import Terms
+from privet.mechanisms.joint_exponential import scores_of_cuts
+from privet.mechanisms.release import Release
+from privet.privacy import laws
+from privet.privacy.events import Event
+from privet.privacy.terms import Terms
 
 Bits = NDArray[np.bool_]
 Chances = NDArray[np.float64]
@@ -34,7 +33,7 @@ LAPLACE = TERMS.laplace("noise", Fraction(1, 3))
 GAUSSIAN = TERMS.gaussian("noise", Fraction(1, 18))
 FLIP = TERMS.permute_and_flip("choices", Fraction(1, 2))
 EXPONENTIAL = TERMS.exponential("choices", Fraction(1, 8))
-# Equal rows side by side, and rows that differ; few rows and many, since small requests have an engine of their own.
+# Equal rows side by side, and rows that differ; few rows and many, since small requests are served by another engine.
 SCORES = np.array([[0, 1, 0], [0, 1, 0], [4, 4, 4], [0, 1, 0], [2, 3, 2], [4, 4, 4]] * 3, dtype=np.int64)
 BELOW = np.array([1, 2, 4, 4, 7, 8], dtype=np.int64)
 N_CUTS = 2
@@ -43,7 +42,7 @@ MANY, FEW = 24, 4
 
 @dataclass(frozen=True)
 class Noise:
-    """So many draws of noise, asked for in one call."""
+    """A number of draws of noise, requested in one call."""
 
     name: str
     event: Event
@@ -51,6 +50,7 @@ class Noise:
 
     @property
     def law(self) -> laws.DiscreteLaplace | laws.DiscreteGaussian:
+        """The law that the noise is meant to follow."""
         return (
             laws.DiscreteLaplace(LAPLACE.parameter)
             if self.event is LAPLACE
@@ -65,13 +65,14 @@ class Noise:
 
 @dataclass(frozen=True)
 class Questions:
-    """What every release is asked; `small` requests have an engine of their own, which is slow to call."""
+    """What every release is asked. Another engine, which is slow to call, serves `small` requests."""
 
     noises: tuple[Noise, ...]
     rows: tuple[int, ...]  # of a selection
 
     @staticmethod
     def of(*, small: bool) -> Questions:
+        """Return the questions, with or without small requests."""
         noises = [Noise("Laplace noise", LAPLACE, MANY), Noise("Laplace noise again", LAPLACE, MANY)]
         noises += [Noise("Gaussian noise", GAUSSIAN, MANY)]
         if small:
@@ -119,7 +120,7 @@ def draws_audit(releases: int, *, small: bool) -> list[Finding]:
     Parameters
     ----------
     releases : int
-        How many; with a few hundred, draws that determine one another are found, with thousands weaker ties.
+        How many. A few hundred find draws that determine one another; thousands find weaker dependence.
     small : bool
         Whether to ask for a few draws at a time as well.
     """
@@ -150,7 +151,7 @@ def _problem(bits: Bits, names: list[str], chances: Chances, pairs: Bits) -> str
     if together.any():
         a, b = (int(place[together.argmax()]) for place in np.nonzero(pairs))
         return f"{names[a]} and {names[b]}: two draws of one release depend on one another"
-    # Pairs of neighbouring releases overlap, so they are taken from every other one: then they are independent.
+    # Overlapping pairs of neighbouring releases would not be independent, so every release is used in one pair only.
     even = 2 * (trials // 2)
     later = unlikely(ones[:even:2].T @ ones[1:even:2], trials // 2, expected, level / n**2)
     if later.any():

@@ -1,4 +1,4 @@
-"""A neighbour's values change its own record's codes, and nobody else's."""
+"""A record's values determine its own codes, and do not affect those of any other record."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import numpy as np
 from privet.audit.report import Finding
 from privet.audit.way_in.made_frames import columns_of, frame_of, labels_of
 from privet.audit.way_in.watching import Arrived, arrive, finding, gathered
-from privet.base import PrivateEstimator
-from privet.fitting import encode_table
-from privet.randomness import public_rng
-from privet.schema import Schema
+from privet.estimators.base import PrivateEstimator
+from privet.mechanisms.release import secret_key
+from privet.randomness.public import public_rng
+from privet.schema.schema import Schema
+from privet.tables.reading import encode_table
 
 FLAW = "the codes of a record depend on other records"
-RECORDS = 18  # enough for every value of a domain to come once
+RECORDS = 18  # enough for every value of a domain to occur once
 Encoded = Callable[[Any, Any], Arrived]
 
 
@@ -35,8 +36,8 @@ def encoding_audit(estimator: PrivateEstimator, changes: int) -> list[Finding]:
     assert schema is not None
     encoding = schema.encoding(estimator._learner().bins)
 
-    def encoded(X: Any, y: Any) -> Arrived:  # what fit does first; to go through all of it each time would be slow
-        return gathered(encode_table(schema, encoding, X, y, 1))
+    def encoded(X: Any, y: Any) -> Arrived:  # the first step of fit; going through all of it each time would be slow
+        return gathered(encode_table(schema, encoding, X, y, secret_key))
 
     return [
         finding("encoding: alone and together", FLAW, _alone_and_together(estimator, schema, encoded)),
@@ -75,7 +76,7 @@ def _one_changed(schema: Schema, encoded: Encoded, changes: int) -> str:
 
 
 def _odd_values(schema: Schema, encoded: Encoded) -> str:
-    """Columns of objects may hold anything; no error and no warning may tell what."""
+    """Columns of objects may hold anything; no error or warning may depend on what they hold."""
     n = RECORDS + 10
     columns = columns_of(schema, n, public_rng(2), odd=True)
     with warnings.catch_warnings():
@@ -93,7 +94,7 @@ def _odd_values(schema: Schema, encoded: Encoded) -> str:
 
 
 def _labels(schema: Schema, encoded: Encoded) -> str:
-    """A record without a known label is left out, and changes nobody else's label."""
+    """A record without a known label is left out, and does not affect the label of any other record."""
     columns, labels = columns_of(schema, RECORDS, public_rng(3)), labels_of(schema, RECORDS, unknown=True)
     together = encoded(frame_of(schema, columns), labels)
     alone = [encoded(frame_of(schema, columns, [row]), labels[row : row + 1]).records for row in range(RECORDS)]

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from privet.domains import Categorical, Numeric
-from privet.randomness import PublicRng
-from privet.schema import Schema
+from privet.randomness.public import PublicRng
+from privet.schema.domains import Categorical, Numeric
+from privet.schema.schema import Schema
 
 Domain = Numeric | Categorical
 Columns = dict[str, list[Any]]
 
 
 def has_pandas() -> bool:
-    """Whether frames can be made at all: a unit needs a column with a name."""
+    """Whether frames with named columns can be made, as units need them."""
     return find_spec("pandas") is not None
 
 
@@ -34,7 +34,7 @@ def values_of(domain: Domain) -> list[Any]:
 
 
 def odd_values(domain: Domain) -> list[Any]:
-    """Return objects that may stand in a cell of a column of objects: text among numbers, numbers among text."""
+    """Return values that a column of objects may hold: strings among numbers, numbers among strings, and others."""
     return [*values_of(domain), "", "nonsense", Decimal(3), Decimal("NaN"), True, 10**40, None, (1, 2), b"\xff"]
 
 
@@ -65,9 +65,9 @@ def labels_of(schema: Schema, n: int, *, unknown: bool = False) -> Any:
 
 
 def frame_of(schema: Schema, columns: Columns, rows: Sequence[int] | None = None, *, odd: bool = False) -> Any:
-    """Return a pandas frame of some rows; dtypes follow the schema alone, so that they never tell values apart.
+    """Return a pandas frame of some rows, whose dtypes depend on the schema alone and never on values.
 
-    Without pandas, an array in the order of the schema.
+    Without pandas, return an array in the order of the schema.
     """
     picked = {name: values if rows is None else [values[row] for row in rows] for name, values in columns.items()}
     if not has_pandas():
@@ -92,7 +92,7 @@ def frame_of(schema: Schema, columns: Columns, rows: Sequence[int] | None = None
 
 
 def large_frame_of(schema: Schema, columns: Columns, n: int) -> Any:
-    """Return the records over and over, `n` in all, in columns that are fast to read."""
+    """Return a frame of `n` rows that repeats the records, in columns that are fast to read."""
     places = np.arange(n) % len(next(iter(columns.values())))
     if not has_pandas():
         return frame_of(schema, columns, places.tolist())

@@ -1,8 +1,8 @@
-"""What the whole allowance would buy as one release costs no more than the allowance: recomputed from the laws.
+"""A single release planned with the whole allowance costs no more than the allowance, recomputed from exact laws.
 
 The conversions from (epsilon, delta) to the parameter of a mechanism pass through `Terms` and, with delta, through
-zCDP. Here the loss of the one mechanism that they lead to is computed from its exact law, for one unit of as many rows
-as it may have, without any of their formulas.
+zCDP. Here the loss of the resulting mechanism is computed from its exact law, for one unit with as many rows as it may
+have, without using any of those formulas.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from privet import laws
 from privet.audit.report import Finding
 from privet.audit.way_in.watching import finding
-from privet.base import PrivateEstimator
-from privet.domains import Numeric
-from privet.events import Event, Mechanism
-from privet.schema import Schema, Unit
-from privet.terms import Allowance, Terms
+from privet.estimators.base import PrivateEstimator
+from privet.privacy import laws
+from privet.privacy.events import Event, Mechanism
+from privet.privacy.terms import Allowance, Terms
+from privet.schema.domains import Numeric
+from privet.schema.schema import Schema, Unit
 
 FLAW = "the noise is too small for what is charged"
 UNIT_ROWS = (1, 2, 5)
@@ -44,11 +44,11 @@ def prices_audit(estimator: PrivateEstimator) -> list[Finding]:
 
 
 def _noise(event: Event, allowance: Allowance, rows: int, steps: int) -> str:
-    """Move one count, or two of them, as far as a unit can."""
+    """Move one or two counts as far as a unit can."""
     if event.mechanism is Mechanism.LAPLACE:
         loss = Fraction(steps) / event.parameter
         return "" if loss <= allowance.epsilon else f"a unit of {rows} rows moves counts by {float(loss):g} scales"
-    # With replacement one count falls and another rises: a move of the square root of two, at least.
+    # With replacement one count falls and another rises, so each row moves them by the square root of two at least.
     distance = rows * (1.0 if steps == rows else math.sqrt(2.0))
     delta = _gaussian_delta(distance, event.parameter, float(allowance.epsilon))
     if delta <= float(allowance.delta) * (1 + 1e-6):
@@ -57,7 +57,7 @@ def _noise(event: Event, allowance: Allowance, rows: int, steps: int) -> str:
 
 
 def _gaussian_delta(distance: float, sigma_squared: Fraction, epsilon: float) -> float:
-    """Return delta of Gaussian noise at a shift: exact for whole shifts; for others of the continuous law."""
+    """Return delta of Gaussian noise at a shift: exact for whole shifts, that of the continuous law for others."""
     if not distance.is_integer():
         from scipy.special import ndtr
 

@@ -1,4 +1,4 @@
-"""Units: whatever rows a unit has, no more than its maximum arrive, and nobody else's rows change."""
+"""Whatever rows a unit has, at most its maximum arrive, and no other unit's rows change."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import numpy as np
 from privet.audit.report import Finding
 from privet.audit.way_in.made_frames import Columns, columns_of, frame_of, has_pandas, labels_of
 from privet.audit.way_in.watching import Arrived, arrive, finding, with_schema
-from privet.base import PrivateEstimator
 from privet.errors import PrivetError
-from privet.randomness import public_rng
-from privet.schema import Schema, Unit
-from privet.testing import seeded_noise
+from privet.estimators.base import PrivateEstimator
+from privet.mechanisms.release import seeded
+from privet.randomness.public import public_rng
+from privet.schema.schema import Schema, Unit
 
 MANY_UNITS = 3_000
-FEATURES = 3  # of the schema: how units fare does not depend on their number
+MOST_FEATURES = 3  # of the schema that are used: the treatment of units does not depend on their number
 Ids = list[Any]
 
 
 def units_audit(estimator: PrivateEstimator, notes: list[str]) -> list[Finding]:
     """Add, remove and change units; give them ids of every type that a frame can have.
 
-    A schema that declares no unit gets one for the purpose: the way of units through the library is the same.
+    A schema that declares no unit gets one for this purpose, since the library treats all units the same.
     """
     if not has_pandas():
         notes.append("Units were not looked at: that takes pandas.")
@@ -46,7 +46,7 @@ def _with_unit(schema: Schema | None, max_rows: int) -> Schema:
     name = "unit" if schema.unit is None else schema.unit.column
     while name in schema.features:
         name += "_"
-    features = dict(list(schema.features.items())[:FEATURES])
+    features = dict(list(schema.features.items())[:MOST_FEATURES])
     return Schema(features, schema.target, neighbours=schema.neighbours, unit=Unit(name, max_rows))
 
 
@@ -56,12 +56,12 @@ def _arrive(estimator: PrivateEstimator, columns: Columns, ids: Any, labels: Any
     assert schema.unit is not None
     frame = frame_of(schema, columns, rows)
     frame[schema.unit.column] = ids(rows) if callable(ids) else [ids[row] for row in rows]
-    with seeded_noise(5):  # the same secret key on both sides: then nothing but the unit may make a difference
+    with seeded(5):  # the same secret key on both sides: then nothing but the unit may make a difference
         return arrive(estimator, frame, labels[rows])
 
 
 def _world(estimator: PrivateEstimator) -> tuple[Columns, Ids, Any, int]:
-    """Units of one row, of as many as are allowed, and of more, mixed up; and rows without a unit."""
+    """Units with one row, with as many as are allowed and with more, shuffled; and rows without a unit."""
     schema = estimator.schema
     assert schema is not None
     assert schema.unit is not None
@@ -87,7 +87,7 @@ def _added_and_removed(estimator: PrivateEstimator) -> str:
 
 
 def _changed(estimator: PrivateEstimator) -> str:
-    """Give a unit other rows, one more, one fewer: it still has no more than its maximum, and others keep theirs."""
+    """Give a unit other rows, or more or fewer: at most its maximum arrive, and other units keep their rows."""
     columns, ids, labels, most = _world(estimator)
     others = [row for row in range(len(ids)) if ids[row] != "over"]
     own = [row for row in range(len(ids)) if ids[row] == "over"]
@@ -100,7 +100,7 @@ def _changed(estimator: PrivateEstimator) -> str:
 
 
 def _many(estimator: PrivateEstimator) -> str:
-    """Distinct units with one row each: all rows arrive, or two people were taken for one."""
+    """Many distinct units with one row each: if any row is missing, two units were merged."""
     schema = estimator.schema
     assert schema is not None
     assert schema.unit is not None
@@ -111,7 +111,7 @@ def _many(estimator: PrivateEstimator) -> str:
 
 
 def _ids(estimator: PrivateEstimator, notes: list[str]) -> str:
-    """In every type: different people stay different, one person stays one, and no id is no person."""
+    """With ids of every type, different people stay different, one person stays one, and a missing id names nobody."""
     schema = _with_unit(estimator.schema, 1)
     assert schema.unit is not None
     subject = with_schema(estimator, schema)
@@ -124,7 +124,7 @@ def _ids(estimator: PrivateEstimator, notes: list[str]) -> str:
         frame[schema.unit.column] = ids
         try:
             arrived = arrive(subject, frame, labels)
-        except PrivetError:  # by the declared type alone: nothing of the data
+        except PrivetError:  # refused by the declared type alone, which reveals nothing about the data
             refused.append(name)
             continue
         looked_at.append(name)
@@ -139,7 +139,7 @@ def _ids(estimator: PrivateEstimator, notes: list[str]) -> str:
 
 
 def _types_of_ids() -> Iterator[tuple[str, Ids, Callable[[Ids], Any]]]:
-    """Yield types of ids, people who are close to one another in that type, and how a column of them is made."""
+    """Yield types of ids, ids that are close to one another in that type, and how to make a column of them."""
     import pandas as pd
 
     close = [2**53, 2**53 + 1, 2**53, 2**53 + 2]

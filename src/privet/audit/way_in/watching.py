@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from privet.audit.report import Finding
-from privet.base import PrivateEstimator
 from privet.errors import UnsoundWarning
-from privet.learning import Learner
-from privet.schema import Schema
+from privet.estimators.base import PrivateEstimator
+from privet.estimators.learning import Learner
+from privet.schema.schema import Schema
 from privet.tables import Block, Table
 
-ROW = "place in the table"  # the state that is derived to see whether it stays with its record
+PLACE_STATE = "place in the table"  # derived to check that state stays with its record
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Arrived:
     Attributes
     ----------
     places : int64 array
-        The place of every record that some block showed; each place once, if blocks are what they should be.
+        The place of every record that some block showed; each place occurs once if blocks are correct.
     records : int64 array of shape (n, n_features + 1)
         Its codes, then its encoded target.
     derived : int64 array
@@ -56,9 +56,10 @@ class Gather:
     shown: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = field(default_factory=list)
 
     def __call__(self, block: Block) -> NDArray[np.int64]:
+        """Keep the records of a block."""
         records = np.vstack([block.codes.astype(np.int64), block.target.astype(np.int64)[np.newaxis]]).T
         places = block.rows.astype(np.int64)
-        self.shown.append((places, records, np.asarray(block.state.get(ROW, places), dtype=np.int64)))
+        self.shown.append((places, records, np.asarray(block.state.get(PLACE_STATE, places), dtype=np.int64)))
         return np.zeros(1, dtype=np.int64)
 
 
@@ -67,6 +68,7 @@ class OwnPlace:
     """Kernel: each record's place."""
 
     def __call__(self, block: Block) -> NDArray[np.int64]:
+        """Return the place of each record of a block."""
         return block.rows.astype(np.int64)
 
 
@@ -88,9 +90,9 @@ class _Reached(BaseException):
 
 
 class _Watching:
-    """A learner that is as its original, but looks at its table instead of growing."""
+    """A learner that behaves like the original, but looks at its table instead of growing."""
 
-    def __init__(self, original: Learner, look: Callable[[Table], Any]) -> None:
+    def __init__(self, original: Learner[Any], look: Callable[[Table], Any]) -> None:
         self._original, self._look = original, look
 
     def __getattr__(self, name: str) -> Any:
@@ -116,7 +118,7 @@ def reach(estimator: PrivateEstimator, X: Any, y: Any, look: Callable[[Table], A
 
 def arrive(estimator: PrivateEstimator, X: Any, y: Any) -> Arrived:
     """Return the records that arrive at the learner from a frame and labels."""
-    found: Arrived = reach(estimator, X, y, lambda table: gathered(table.derive(ROW, OwnPlace())))
+    found: Arrived = reach(estimator, X, y, lambda table: gathered(table.derive(PLACE_STATE, OwnPlace())))
     return found
 
 
@@ -133,7 +135,7 @@ def without_unit(estimator: PrivateEstimator) -> Any:
 
 
 def finding(name: str, flaw: str, problem: str, fine: str = "no difference") -> Finding:
-    """Return what a certain check found: a problem refutes any claim."""
+    """Return the finding of a check without uncertainty: a problem refutes any claim."""
     return Finding(
         name=name,
         flaw=flaw,

@@ -13,7 +13,7 @@ from privet.audit.way_in.encoding_audit import encoding_audit
 from privet.audit.way_in.prices_audit import prices_audit
 from privet.audit.way_in.units_audit import units_audit
 from privet.audit.way_in.watching import without_unit
-from privet.base import PrivateEstimator
+from privet.estimators.base import PrivateEstimator
 
 LOOKED_AT = (
     "Looked at on the way in, through fit: units, encoding, blocks and budgets; at the door: coins and draws; "
@@ -37,7 +37,7 @@ THOROUGH = WayInEffort(100, (2, 3), 6, 1_500, small=True)
 
 
 def way_in_audit(estimator: PrivateEstimator, effort: WayInEffort, notes: list[str]) -> list[Finding]:
-    """Check all that stands between a frame and a learner, and all that the learner draws from.
+    """Check everything between a frame and a learner, and everything that the learner draws from.
 
     Parameters
     ----------

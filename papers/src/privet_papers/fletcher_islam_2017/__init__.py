@@ -1,0 +1,1 @@
+"""Fletcher and Islam (2017): random forests on disjoint data, one label per leaf."""

@@ -1,0 +1,81 @@
+"""Result files of an entry: NAME.csv, NAME.md and, where it is plotted, NAME.svg."""
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+from privet.writing import replace_text, replacing
+from privet_papers.framework.data import DOMAINS_ARE_PUBLIC
+from privet_papers.framework.entry import Entry, Row
+from privet_papers.framework.plots import common_style, save_svg
+
+
+def write_results(
+    entry: Entry, rows: list[Row], folder: Path, *, command: str, absent: Sequence[str], reads_data: bool
+) -> tuple[Path, ...]:
+    """Write the files of an entry and return their paths.
+
+    Parameters
+    ----------
+    entry : Entry
+        The table or figure.
+    rows : list of dict
+        What `entry.assemble` gave.
+    folder : Path
+        Where to write; made if need be.
+    command : str
+        The command that makes these files again.
+    absent : sequence of str
+        Data sets that were not there.
+    reads_data : bool
+        Whether any cell reads a benchmark; then the note on public domains is added.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [folder / f"{entry.name}.csv", folder / f"{entry.name}.md"]
+    write_csv(rows, written[0])
+    if entry.plot is not None:
+        written.append(folder / f"{entry.name}.svg")
+        with common_style():
+            save_svg(entry.plot(rows), written[-1])
+    notes = (*entry.notes, DOMAINS_ARE_PUBLIC) if reads_data else entry.notes
+    replace_text(written[1], markdown(entry, rows, command=command, notes=notes, absent=absent))
+    return tuple(written)
+
+
+def write_csv(rows: Sequence[Row], path: Path) -> None:
+    """Write rows with the union of their columns, in the order in which they first appear."""
+    with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="") as stream:
+        table = csv.writer(stream, lineterminator="\n")
+        table.writerow(columns(rows))
+        table.writerows([[as_text(row.get(name)) for name in columns(rows)] for row in rows])
+
+
+def markdown(entry: Entry, rows: Sequence[Row], *, command: str, notes: Sequence[str], absent: Sequence[str]) -> str:
+    """Return the page of an entry: what it is, the table, the figure, the notes and the command."""
+    names = columns(rows)
+    lines = [f"# {entry.title}", "", f"{entry.paper}. Made by `{command}`.", ""]
+    if entry.plot is not None:
+        lines += [f"![{entry.title}]({entry.name}.svg)", ""]
+    lines += [_line(names), _line(["---"] * len(names))]
+    lines += [_line([as_text(row.get(name)) for name in names]) for row in rows]
+    if absent:
+        lines += ["", f"Left out, since the data is absent: {', '.join(absent)}."]
+    if notes:
+        lines += ["", "## Notes", "", *(f"- {note}" for note in notes)]
+    return "\n".join(lines) + "\n"
+
+
+def columns(rows: Sequence[Row]) -> list[str]:
+    """Return the names of all columns, in the order in which they first appear."""
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def as_text(value: str | int | float | bool | None) -> str:
+    """Return a value as it is printed: six significant digits, nothing for None."""
+    if value is None:
+        return ""
+    return format(value, ".6g") if isinstance(value, float) else str(value)
+
+
+def _line(fields: Sequence[str]) -> str:
+    return "| " + " | ".join(field.replace("|", "\\|") for field in fields) + " |"

@@ -1,0 +1,1 @@
+"""Tajima, Wu and Houmansadr (2025): the matrix mechanism for forests."""

@@ -1,0 +1,118 @@
+"""The exact loss of the baselines, the ranges of their scores, and the flaw of the one that is not private."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privet import Categorical, Numeric, Schema
+from privet.audit.enumeration import Subject
+from privet.audit.exact import exact_audit
+from privet.errors import UnsoundWarning
+from privet.privacy.terms import Allowance
+from privet.tables import MemoryTable
+from privet.trees.explicit_trees import Multiway, Threshold, TreeBuilder
+from privet.trees.structure import FeatureCodes
+from privet_papers import RGVForestClassifier
+from privet_papers.fletcher_islam_2017.fs import FSTree
+from privet_papers.fletcher_islam_2017.jpw import JPWForest, jpw_depth
+from privet_papers.fletcher_islam_2017.multiway_growth import UNAVAILABLE, Criterion, MultiwayGrowth
+from privet_papers.fletcher_islam_2017.pruning import prune_by_error
+from privet_papers.fletcher_islam_2017.rgv import RGVForest
+from tests.laws.planted import TINY
+from tests.laws.registry import SCHEMA, people
+
+pytestmark = pytest.mark.law
+
+
+def audit(learner, records=2, epsilon=1.0, delta=0, neighbours="add_remove"):
+    schema = Schema(TINY.features, TINY.target, neighbours=neighbours)
+    return exact_audit(Subject(learner, schema, Allowance.of(epsilon, delta)), records)
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_jpw_spends_what_it_claims(neighbours, delta):
+    result = audit(JPWForest(n_trees=2, max_depth=1), neighbours=neighbours, delta=delta)
+    assert not result.refuted
+    assert result.loss == pytest.approx(result.claimed, rel=1e-6)
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("criterion", ["max", "gini", "information"])
+def test_fs_stays_within_its_claim(criterion, neighbours):
+    result = audit(FSTree(max_depth=1, criterion=criterion), records=3, neighbours=neighbours)
+    assert not result.refuted
+    # a count and the class counts of a leaf cost three of the four parts for certain; replacing leaves the count as it
+    # is
+    assert result.loss > (0.75 if neighbours == "add_remove" else 0.5)
+
+
+def test_every_tree_of_rgv_costs_what_the_whole_claims():
+    one, two = (audit(RGVForest(n_trees=n, max_depth=1)).loss for n in (1, 2))
+    assert two > 1.4  # of the 1 that is claimed
+    assert two == pytest.approx(2 * one, rel=0.1)
+
+
+def test_rgv_claims_nothing_and_says_why():
+    columns, labels = people()
+    with pytest.warns(UnsoundWarning, match="whole epsilon"):
+        forest = RGVForestClassifier(schema=SCHEMA, n_trees=2, max_depth=2).fit(pd.DataFrame(columns), labels)
+    assert forest.privacy_.epsilon == np.inf
+    assert "whole epsilon" in forest.privacy_.why[0]
+
+
+def table_of(schema, rows, labels):
+    encoding = schema.encoding(8)
+    codes = np.array(rows, dtype=encoding.dtype).reshape(len(rows), encoding.n_features)
+    return MemoryTable(encoding, np.ascontiguousarray(codes.T), np.array(labels, dtype=np.int32))
+
+
+MIXED = Schema(
+    {"size": Numeric(0, 8, bins=8, missing=True), "colour": Categorical(["r", "g", "b"]), "one": Categorical(["x"])},
+    classes=[0, 1, 2],
+)
+
+
+@pytest.mark.parametrize("name", ["max", "gini", "information"])
+def test_one_record_moves_all_scores_within_the_stated_range(name):
+    rng = np.random.default_rng(0)
+    criterion = Criterion.named(name, 3, most=6)
+    for _ in range(300):
+        n = int(rng.integers(0, 25))
+        rows = np.column_stack([rng.integers(0, 9, n + 1), rng.integers(0, 3, n + 1), np.zeros(n + 1, int)])
+        labels = rng.choice(3, n + 1, p=[0.8, 0.15, 0.05])
+        smaller = MultiwayGrowth(table_of(MIXED, rows[:-1], labels[:-1]), criterion).scores(1.0)
+        larger = MultiwayGrowth(table_of(MIXED, rows, labels), criterion).scores(1.0)
+        moved = larger - smaller
+        assert moved.max() - moved.min() <= criterion.range
+
+
+def test_candidates_are_all_cuts_and_all_features_with_more_than_one_value_that_the_path_has_not_used():
+    growth = MultiwayGrowth(table_of(MIXED, [[1, 2, 0], [5, 0, 0]], [0, 1]), Criterion.named("max", 3, 0))
+    assert growth.splits == [*(Threshold(0, cut) for cut in range(7)), Multiway(1)]
+    assert growth.totals.tolist() == [2]
+    # rate 1000: the handicap of many cuts is nothing; a cut between the two records, or their colours, leave no errors
+    assert growth.scores(1000.0)[0].tolist() == [-1, 0, 0, 0, 0, -1, -1, 0]
+    growth.split([7])
+    assert growth.n_open == 3
+    assert (growth.scores(1000.0)[:, 7] == UNAVAILABLE).all()
+    growth.split([0, None, 3])
+    assert growth.n_open == 4
+    assert growth.finish().n_leaves == 5
+
+
+def test_the_depth_of_jpw_is_bounded_by_the_hint():
+    encoding = Schema({str(i): Categorical(list(range(4))) for i in range(20)}, classes=[0, 1]).encoding()
+    assert jpw_depth(encoding, None) == 10
+    assert jpw_depth(encoding, 4**6) == 5
+    assert jpw_depth(encoding, 1) == 1
+
+
+def test_pruning_joins_leaves_that_say_the_same_and_keeps_those_that_differ():
+    builder = TreeBuilder(FeatureCodes.of(TINY.encoding()))
+    builder.grow([Threshold(0, 0)])
+    builder.grow([Threshold(1, 0), Threshold(1, 0)])
+    tree = builder.finish()
+    counts = np.array([[30, 1], [28, 2], [40, 0], [0, 50]])
+    assert prune_by_error(tree, counts).tolist() == [[58, 3], [58, 3], [40, 0], [0, 50]]
+    assert prune_by_error(tree, np.array([[9, -3], [8, 0], [7, 1], [5, -1]])).tolist() == [[29, -3]] * 4

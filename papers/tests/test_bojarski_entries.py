@@ -1,0 +1,107 @@
+"""The entries of Bojarski et al. on a small made-up data set: what they lay out, and that it can be told apart."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privet_papers.bojarski_2014 import entries as bojarski
+from privet_papers.bojarski_2014 import figures as bojarski_figures
+from privet_papers.bojarski_2014.cells import cart, grid, public_rule, tree_quality
+from privet_papers.bojarski_2014.data import binary_adult, split
+from privet_papers.bojarski_2014.printed_numbers import TABLE_1
+from privet_papers.framework.data import DataFolder
+from privet_papers.framework.entry import Outcome
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.random((600, 3))
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(target=(X[:, 0] > 0.5).astype(int))
+    frame.to_parquet(tmp_path / "banknote.parquet")
+    return DataFolder(tmp_path)
+
+
+SETTINGS = {"data": "banknote", "seed": 0, "h": [1, 4], "k": [1, 9]}
+
+
+def test_a_run_deals_every_record_once_and_takes_the_papers_budget(folder):
+    parts = split("banknote", 3, folder)
+    dealt = np.concatenate([parts.train, parts.validation, parts.test])
+    assert sorted(dealt) == list(range(600))
+    assert (len(parts.test), len(parts.validation)) == (60, 54)
+    assert parts.eta == pytest.approx(1000 / 540, abs=1e-6)
+
+
+def test_a_grid_has_every_method_vote_and_shape_and_noise_costs_accuracy(folder):
+    result = grid({**SETTINGS, "eta": 0.02}, folder)
+    assert len(result["rows"]) == 3 * 3 * 2 * 2
+    error = {tuple(row[:4]): row[5] for row in result["rows"]}
+    assert error["n-dp", "TA", 4, 9] < 0.2 < error["dp", "TA", 4, 9]
+
+
+def test_table_1_puts_the_papers_figures_beside_ours_and_marks_what_leaks(folder):
+    cells = [(grid, SETTINGS), (public_rule, {"data": "banknote", "seed": 0}), (cart, {"data": "banknote", "seed": 0})]
+    outcomes = [Outcome(settings, function(settings, folder)) for function, settings in cells]
+    rows = bojarski.table_1(outcomes)
+    assert [row["method"] for row in rows[:3]] == ["CART", "n-dpRFMV", "n-dpRFTA"]
+    assert {row["method"]: row["error % (paper)"] for row in rows[:5]}["dpRFTA"] == 5.22
+    assert [row["k and h by"] for row in rows].count(bojarski.CHOSEN) == 6
+    by_rule = [row for row in rows if row["k and h by"] == bojarski.RULE]
+    assert {(row["k"], row["h"], row["error % (paper)"]) for row in by_rule} == {(8, 8, None)}
+
+
+def test_the_best_shape_is_that_of_the_smallest_mean_validation_error():
+    runs = [
+        {"rows": [["dp", "MV", 2, 1, 0.1, 0.5], ["dp", "MV", 3, 1, 0.4, 0.2]]},
+        {"rows": [["dp", "MV", 2, 1, 0.5, 0.6], ["dp", "MV", 3, 1, 0.1, 0.1], ["dp", "TA", 9, 9, 0.0, 0.0]]},
+    ]
+    found = bojarski.best_on_validation([Outcome({}, run) for run in runs], "dp", "MV")
+    assert found == (1, 3, [0.2, 0.1])
+
+
+def test_every_entry_of_the_paper_is_there_and_its_cells_differ():
+    names = [entry.name for entry in bojarski.ENTRIES]
+    assert {"bojarski-table-1", *(f"bojarski-fig-{number}" for number in range(1, 11))} <= set(names)
+    for entry in bojarski.ENTRIES:
+        for quick in (True, False):
+            cells = [(cell.path, str(sorted(cell.settings.items()))) for cell in entry.cells(quick)]
+            assert len(set(cells)) == len(cells) > 0
+
+
+def test_the_paper_printed_five_methods_on_eight_data_sets():
+    assert len(TABLE_1) == 40
+
+
+def test_figures_draw_from_their_rows(folder):
+    settings = {**SETTINGS, "h": [5, 10], "k": [1, 5]}
+    rows = bojarski_figures.by_shape([Outcome(settings, grid(settings, folder))])
+    assert {row["method"] for row in rows} == {"dp", "dp, back-off"}
+    assert len(bojarski_figures.plot_shapes(rows).axes) == 4
+    assert len(bojarski_figures.plot_budgets(rows).axes) == 2
+
+
+def test_measured_errors_stay_below_the_bound_of_theorem_5_4(folder):
+    settings = {"data": "banknote", "seed": 0, "h": 6, "k": [1, 201]}
+    rows = bojarski_figures.bounds([Outcome(settings, tree_quality(settings, folder))])
+    assert rows[-1]["k"] >= rows[-1]["trees the bound asks for"]
+    assert rows[-1]["MV %"] <= rows[-1]["bound MV %"]
+    assert rows[-1]["TA %"] <= rows[-1]["bound TA %"]
+    assert all(row["probability of the private bound (5.7)"] < 0 for row in rows)
+    assert len(bojarski_figures.plot_bounds(rows).axes) == 1
+
+
+def test_binary_adult_has_five_fifths_two_halves_and_one_feature_for_each_category():
+    frame = pd.DataFrame(
+        {
+            **{name: np.arange(10) for name in ("age", "fnlwgt", "education_num", "hours_per_week")},
+            "capital_gain": [0] * 8 + [5, 9],
+            "capital_loss": 0,
+            "sex": pd.Categorical(["m", "f", None, "f", "m"] * 2),
+            "target": ["no"] * 10,
+        }
+    )
+    binary = binary_adult(frame).drop(columns="target")
+    assert binary.shape == (10, 4 * 5 + 2 * 2 + 2)
+    assert binary.filter(like="age ").to_numpy().sum(axis=1).tolist() == [1] * 10
+    assert binary.filter(like="sex").to_numpy().sum() == 8

@@ -1,0 +1,327 @@
+"""The shared part of every estimator: checks, schema, plan, budget, fit, predict, pickling.
+
+An estimator's own file adds parameters and a learner; see `privet.learners.random_decision_forest.forest` for an
+example.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from privet.errors import LargeDeltaWarning, NonPrivateWarning, ParameterError, PrivacyLeakWarning, SchemaError
+from privet.estimators.learning import Hints, Learner, NumberModel
+from privet.mechanisms.release import Noise, noise_source, open_release, secret_key
+from privet.parameters import threads
+from privet.privacy import budgets
+from privet.privacy.ledger import Ledger
+from privet.privacy.plan import Plan
+from privet.privacy.statements import RECORDS_PER_DELTA, delta_in_words, delta_is_large, stated_down
+from privet.privacy.terms import Allowance, Terms
+from privet.randomness.public import public_rng
+from privet.schema.domains import Categorical, Numeric
+from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
+from privet.schema.schema import Schema
+from privet.tables.reading import encode_table
+
+NO_SCHEMA = "no schema was given: bounds, categories and classes were read off the data"
+_deltas_warned_of: set[tuple[Fraction, int | None]] = set()  # by fits in this process, each with its n_rows_hint
+MOST_ROWS = 10**15  # of n_rows_hint: more than any table has, and safe for arithmetic in doubles
+
+
+class _Planned(NamedTuple):
+    """Everything that is decided before any data is seen, and the ledger that states what it will cost."""
+
+    learner: Learner[Any]
+    encoding: Encoding
+    plan: Plan
+    stated: Ledger
+
+
+class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
+    """Base of all estimators; subclasses store parameters and implement `_learner`.
+
+    Every subclass has the parameters ``epsilon``, ``delta``, ``schema``, ``n_rows_hint``, ``random_state``, ``n_jobs``.
+    """
+
+    epsilon: float | None
+    delta: float
+    schema: Schema | None
+    n_rows_hint: int | None
+    random_state: Any
+    n_jobs: int | None
+
+    # Budgets that this object was pickled or cloned under; see privet.privacy.budgets.
+    _carried_budgets: tuple[budgets.Handle, ...] = ()
+
+    @abstractmethod
+    def _learner(self) -> Learner[Any]:
+        """Return the learner that the parameters describe, or raise `ParameterError`."""
+
+    @classmethod
+    def _of_file(cls, parameters: dict[str, Any]) -> tuple[type[PrivateEstimator], dict[str, Any]]:
+        """Return today's class and parameters for those in a file; by default they are unchanged."""
+        return cls, parameters
+
+    @abstractmethod
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return one prediction for each record. Spends nothing."""
+
+    @abstractmethod
+    def _check_target(self, schema: Schema) -> None:
+        """Raise `SchemaError` unless the estimator can predict the schema's target."""
+
+    @abstractmethod
+    def _infer(self, X: Any, y: Any) -> Schema:
+        """Read a schema off the data. A ledger with such a schema claims nothing."""
+
+    def plan(self, *, schema: Schema | None = None, n_rows_hint: int | None = None) -> Ledger:
+        """Return the ledger that a fit will end with, without any data.
+
+        Parameters
+        ----------
+        schema, n_rows_hint : optional
+            Ask for another schema or hint than the estimator's own.
+        """
+        return self._ledger_of_plan(self._learner, schema, n_rows_hint)
+
+    def fit(self, X: Any, y: Any = None, **unsupported: Any) -> Self:
+        """Learn from private records, spending the budget.
+
+        Parameters
+        ----------
+        X : pandas, polars or PyArrow frame, or NumPy array
+            The features; columns in any order for a frame, in the schema's order for an array.
+        y : array-like
+            The labels, or the numbers of a regression target. A record is left out if its label is not in the schema,
+            or its target is not a number.
+        """
+        return self._fit(self._learner, X, y, unsupported)
+
+    def _ledger_of_plan(
+        self, make_learner: Callable[[], Learner[Any]], schema: Schema | None, n_rows_hint: int | None
+    ) -> Ledger:
+        """Carry out `plan` with a learner that may know further public facts, such as a batch to predict."""
+        schema = self.schema if schema is None else schema
+        if schema is None:
+            raise ParameterError("plan() needs to know what is public: pass schema=Schema(...)")
+        hint = self.n_rows_hint if n_rows_hint is None else n_rows_hint
+        stated = self._plan(make_learner, schema, hint, noise_source()).stated
+        _warn_of_large_delta(stated.allowance, hint)
+        return stated
+
+    def _fit(self, make_learner: Callable[[], Learner[Any]], X: Any, y: Any, unsupported: Mapping[str, Any]) -> Self:
+        """Carry out `fit` with such a learner."""
+        if unsupported:
+            raise ParameterError(
+                f"fit() does not take {', '.join(sorted(unsupported))}: weights taken from data would not be private; "
+                "meet a rare class with a threshold on predict_proba"
+            )
+        # Both are looked up once, here: what other threads change during the fit does not affect it.
+        charged, noise = budgets.in_force(self._carried_budgets), noise_source()
+        schema, X, y = self._read(X, y)
+        learner, encoding, plan, stated = self._plan(make_learner, schema, self.n_rows_hint, noise)
+        _warn_of_large_delta(stated.allowance, self.n_rows_hint, again=False)
+        rng = public_rng(self.random_state)
+        table = encode_table(schema, encoding, X, y, secret_key, threads(self.n_jobs))
+        budgets.charge(charged, stated, type(self).__name__)
+        ledger = Ledger(stated.terms, stated.allowance, _doubts(schema, noise), stated.cost)
+        self.model_ = learner.grow(table, open_release(ledger, noise), rng, plan)
+        self.privacy_ = ledger
+        self._note_public_facts(schema, table.encoding)
+        if self.epsilon is None:
+            warnings.warn(
+                f"{type(self).__name__}(epsilon=None) is the twin without privacy, for comparison only",
+                NonPrivateWarning,
+                stacklevel=3,
+            )
+        return self
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to a JSON file: schema, parameters, model and ledger, and nothing else."""
+        from privet.estimators.files import save
+
+        check_is_fitted(self, "model_")
+        save(self, Path(path))
+
+    def _plan(
+        self, make_learner: Callable[[], Learner[Any]], schema: Schema, n_rows_hint: int | None, noise: Noise
+    ) -> _Planned:
+        learner, terms, hints = make_learner(), Terms.of(schema), _hints(n_rows_hint)
+        encoding = schema.encoding(learner.bins)
+        allowance = self._allowance(encoding, terms, hints)
+        plan = learner.plan(encoding, terms, None if allowance is None else allowance.whole, hints)
+        stated = Ledger.stating(terms, allowance, plan.whole, _doubts(schema, noise))
+        stated.plan = plan
+        return _Planned(learner, encoding, plan, stated)
+
+    def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
+        """Return the guarantee to plan with: the one asked for, unless a subclass has a stronger one for free."""
+        return None if self.epsilon is None else Allowance.of(self.epsilon, self.delta)
+
+    def _read(self, X: Any, y: Any) -> tuple[Schema, Any, Any]:
+        """Return the declared schema, or one read off the data with a warning; and the data, its form checked."""
+        if self.schema is not None:
+            if not isinstance(self.schema, Schema):
+                raise SchemaError(f"schema must be a privet.Schema, got {type(self.schema).__name__}")
+            self._check_target(self.schema)
+            return self.schema, X, y
+        if _is_frame(X):
+            validate_data(self, X, skip_check_array=True)
+            y = column_or_1d(y, warn=True)
+        else:
+            X, y = validate_data(self, X, y, dtype=None, ensure_all_finite="allow-nan")
+        inferred = self._infer(X, y)
+        if self.epsilon is not None:
+            warnings.warn(
+                f"{NO_SCHEMA}; the ledger claims nothing. Pass schema=Schema(...) with public knowledge",
+                PrivacyLeakWarning,
+                stacklevel=4,
+            )
+        return inferred, X, y
+
+    def _codes(self, X: Any) -> NDArray[np.unsignedinteger]:
+        check_is_fitted(self, "model_")
+        # With a declared schema columns are found by name, in any order; without one, scikit-learn's rules apply.
+        if self.schema is None:
+            if _is_frame(X):
+                validate_data(self, X, reset=False, skip_check_array=True)
+            else:
+                X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite="allow-nan")
+        return self.model_.encoding.encode(X, ignore=self._extra_columns)
+
+    def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:
+        """Set the public attributes of a fitted estimator, after a fit or from a file."""
+        self.schema_ = schema
+        if self.schema is not None:
+            self.n_features_in_ = len(schema.features)
+            self.feature_names_in_ = np.array(list(schema.features), dtype=object)
+        self._extra_columns = () if schema.unit is None else (schema.unit.column,)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        carried = budgets.in_force(self._carried_budgets)
+        if carried:
+            state["_carried_budgets"] = carried
+        return state
+
+    def __sklearn_clone__(self) -> Self:
+        twin: Self = super().__sklearn_clone__()
+        if self._carried_budgets:
+            twin._carried_budgets = self._carried_budgets
+        return twin
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.non_deterministic = True  # the noise is fresh in every fit
+        return tags
+
+
+class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Base of the classifiers: they predict one of the schema's classes."""
+
+    _estimator_type: ClassVar[str] = "classifier"
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return for each record a share of the vote for each class, in the order of ``classes_``. Spends nothing."""
+        codes = self._codes(X)
+        shares: NDArray[np.float64] = self.model_.votes(codes, threads(self.n_jobs))
+        return shares
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the largest share for each record. Spends nothing."""
+        winners = self.predict_proba(X).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[winners]
+        return labels
+
+    def _check_target(self, schema: Schema) -> None:
+        if not isinstance(schema.target, Categorical):
+            raise SchemaError("the schema's target is a range of numbers: use a regressor, or give classes=[...]")
+
+    def _infer(self, X: Any, y: Any) -> Schema:
+        check_classification_targets(y)
+        return Schema.infer(X, y)
+
+    def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:
+        assert isinstance(encoding.target, ClassTarget)
+        self.classes_ = np.asarray(encoding.target.classes)
+        super()._note_public_facts(schema, encoding)
+
+
+class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Base of the regressors: they predict a number within the schema's public range of the target."""
+
+    _estimator_type: ClassVar[str] = "regressor"
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return a number within the target's range for each record. Spends nothing."""
+        codes = self._codes(X)
+        return cast(NumberModel, self.model_).numbers(codes, threads(self.n_jobs))
+
+    def _check_target(self, schema: Schema) -> None:
+        if not isinstance(schema.target, Numeric):
+            raise SchemaError("the schema's target is a list of classes: use a classifier, or give Numeric(low, high)")
+
+    def _infer(self, X: Any, y: Any) -> Schema:
+        return Schema.infer(X, y, task="regression")
+
+    def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:
+        assert isinstance(encoding.target, RangeTarget)
+        super()._note_public_facts(schema, encoding)
+
+
+def _doubts(schema: Schema, noise: Noise) -> list[str]:
+    return [*([schema.inferred] if schema.inferred else []), *noise.doubts]
+
+
+def _hints(n_rows: object) -> Hints:
+    if n_rows is None:
+        return Hints()
+    if isinstance(n_rows, bool) or not isinstance(n_rows, int | np.integer) or not 1 <= n_rows <= MOST_ROWS:
+        raise ParameterError(
+            "n_rows_hint must be a public whole number, at least 1 and at most 10^15, "
+            f"got {n_rows!r:.40}: or leave it at None"
+        )
+    return Hints(int(n_rows))
+
+
+def _warn_of_large_delta(allowance: Allowance | None, n_rows: int | None, *, again: bool = True) -> None:
+    """Warn of a delta that is not far below one in the number of records. Depends on public facts alone.
+
+    If not `again`, warn only once in a process. Python's own filter does not suffice: it forgets which warnings it has
+    shown whenever `warnings.catch_warnings` is used, as scikit-learn does for every fit of a search.
+    """
+    if allowance is None or not allowance.delta or not delta_is_large(allowance.delta, n_rows):
+        return
+    if not again and (allowance.delta, n_rows) in _deltas_warned_of:
+        return
+    if n_rows is None:
+        remedy = "Take one far below one in the number of records, and give that as n_rows_hint if it is public"
+    else:
+        most = stated_down(Fraction(1, RECORDS_PER_DELTA * n_rows), 1)
+        remedy = f"With {n_rows:,} records (n_rows_hint) take at most {most}, better far less"
+    warnings.warn(
+        f"delta is large: {delta_in_words(allowance.delta)}, and then a whole record may be disclosed. {remedy}",
+        LargeDeltaWarning,
+        stacklevel=4,  # the caller of plan() or fit()
+    )
+    _deltas_warned_of.add((allowance.delta, n_rows))
+
+
+def _is_frame(X: Any) -> bool:
+    """Whether columns have names; scikit-learn takes columns with numbers for names by position."""
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    return names is not None and all(isinstance(name, str) for name in names)

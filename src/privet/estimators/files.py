@@ -1,0 +1,236 @@
+"""A fitted estimator as a JSON file and back.
+
+A file is untrusted input. Loading runs no code: it reads data, limits how much memory that data can make it allocate,
+and checks every value. What a file claims about privacy must follow from its ledger. The ledger itself is as
+trustworthy as the file's sender, since a digest guards against damage, not against malice.
+
+The format is published as a JSON Schema, ``models/model_file.schema.json``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from math import prod
+from pathlib import Path
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any
+
+import privet
+from privet.errors import ModelFileError, PrivetError
+from privet.estimators.registry import estimator_class, estimator_names, is_estimator
+from privet.models.files import digest, model_from_dict, model_to_dict, parse_json
+from privet.privacy.certificate import certificate
+from privet.privacy.terms import Terms
+from privet.privacy.text import ledger_from_dict
+from privet.schema.domains import Numeric
+from privet.schema.schema import Schema
+from privet.writing import replace_text
+
+if TYPE_CHECKING:
+    from privet.estimators.base import PrivateEstimator
+
+FORMAT = "privet-estimator"
+VERSION = 2
+SAME_WORDS = 2  # the first version whose guarantees are in today's words; sentences of older files are not compared
+MAX_BYTES = 64 << 20
+
+# Limits on what a file may make the reader allocate.
+_MOST_VALUES = 1_000_000  # JSON values that are not within an array's bytes
+_MOST_ARRAY_BYTES, _MOST_RATIO = 32 << 20, 64  # of all arrays together: this, and so many times the file's size
+_MOST_CELLS = 1_000_000  # of all grids together
+
+_LIBRARY = re.compile(r"[0-9A-Za-z.+-]{1,40}")
+_FRACTION = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")
+_FRACTIONS = frozenset({"epsilon", "delta", "rho", "parameter", "sensitivity"})
+_NOT_STORED = frozenset({"schema", "n_jobs"})  # the schema has its own place; threads are the reader's business
+
+
+def save(estimator: PrivateEstimator, path: Path) -> None:
+    """Write schema, parameters, model, ledger and certificate; equal models give equal bytes.
+
+    Raises
+    ------
+    ModelFileError
+        If `load` would refuse the file: only registered estimators are read back.
+    """
+    kind = type(estimator)
+    if not is_estimator(kind.__name__) or estimator_class(kind.__name__) is not kind:
+        raise ModelFileError(
+            f"{kind.__name__} has no model files: privet.load() would refuse it, since it reads registered estimators "
+            f"only; keep it with pickle, or fit one of them: {', '.join(estimator_names())}"
+        )
+    replace_text(path, file_text(estimator))
+
+
+def file_text(estimator: PrivateEstimator) -> str:
+    """Return the text of a fitted estimator's file."""
+    # Keys are not sorted, unlike those that the digest is made of: the order of a schema's features has a meaning.
+    return json.dumps(file_content(estimator), separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def file_content(estimator: PrivateEstimator) -> dict[str, Any]:
+    """Return the content of a fitted estimator's file, including the digest."""
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "library": privet.__version__,
+        "estimator": type(estimator).__name__,
+        "parameters": _plain_parameters(estimator),
+        "schema": estimator.schema_.to_dict(),
+        "model": model_to_dict(estimator.model_),
+        "privacy": estimator.privacy_.to_dict(),
+        "certificate": certificate(estimator.privacy_, estimator.schema_, privet.__version__),
+    }
+    content["digest"] = digest(content)
+    return content
+
+
+def load(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Any:
+    """Read a model file and return the fitted estimator.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    max_bytes : int
+        The largest file that is read. Memory is limited to a fixed amount plus a multiple of the file's size.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, of an unknown version, or contradicts itself; the message names the place.
+    """
+    path = Path(path)
+    try:
+        return _estimator(_read(path, max_bytes))
+    except PrivetError as error:
+        raise ModelFileError(f"{path}: {shorten(str(error), 500, placeholder=' ...')}") from error
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        raise ModelFileError(f"{path}: not a valid model file ({type(error).__name__}); save it again") from error
+
+
+def _read(path: Path, max_bytes: int) -> dict[str, Any]:
+    """Return the content of a file after checking its size, version and digest."""
+    if not path.is_file():
+        raise ModelFileError("no such file; check the path")
+    if path.stat().st_size > max_bytes:
+        raise ModelFileError(
+            f"larger than {max_bytes >> 20} MB; if you trust its sender, load it with privet.load(path, max_bytes=...)"
+        )
+    raw = path.read_bytes()
+    # A value takes two bytes of the file but about a hundred in memory, so values are counted before parsing.
+    if raw.count(b",") + raw.count(b"[") + raw.count(b"{") > _MOST_VALUES:
+        raise ModelFileError(f"more than {_MOST_VALUES:,} values, which no model file needs")
+    content = parse_json(raw)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ModelFileError("not a privet model file; such files are written by save() and `privet train`")
+    version = content.get("version")
+    if type(version) is not int or version < 1:
+        raise ModelFileError("the file's version is not a number; save the model again")
+    if version > VERSION:
+        raise ModelFileError(f"file version {version}, this privet reads up to {VERSION}; upgrade privet")
+    stated = content.pop("digest", None)
+    if stated != digest(content):
+        raise ModelFileError("the digest does not match, so the file was changed or damaged; save the model again")
+    declared = sum(_array_bytes(content.get("model")))
+    if declared > _MOST_ARRAY_BYTES + _MOST_RATIO * len(raw):
+        raise ModelFileError(f"its arrays would take {declared >> 20} MB, which a file of this size cannot need")
+    return content
+
+
+def _estimator(content: Mapping[str, Any]) -> Any:
+    """Make the fitted estimator from a file's content, and check every part against the others."""
+    name = content["estimator"]
+    if not isinstance(name, str) or not is_estimator(name):
+        raise ModelFileError(f"unknown estimator {str(name)[:60]!r}; a newer privet may know it")
+    kind, parameters = estimator_class(name)._of_file(_plain_values(content["parameters"]))
+    estimator = kind()
+    estimator.set_params(**_known_parameters(parameters, estimator))
+    schema = Schema.from_dict(content["schema"])
+    estimator._check_target(schema)
+    bins = estimator._learner().bins
+    cells = sum(domain.bins or bins for domain in schema.features.values() if isinstance(domain, Numeric))
+    if cells > _MOST_CELLS:
+        raise ModelFileError(f"schema: the grids have more than {_MOST_CELLS:,} cells together")
+    estimator.set_params(schema=schema)
+    estimator.model_ = model_from_dict(content["model"])
+    if estimator.model_.encoding != schema.encoding(bins):
+        raise ModelFileError("the model's encoding does not follow from its schema; save the model again")
+    if isinstance(schema.target, Numeric) and not hasattr(estimator.model_, "numbers"):
+        raise ModelFileError("the model is of classes, its schema's target is a number; save the model again")
+    estimator.privacy_ = _checked_ledger(content["privacy"], schema, content["version"])
+    library = content["library"]
+    if not isinstance(library, str) or not _LIBRARY.fullmatch(library):
+        raise ModelFileError("library: not a version; save the model again")
+    follows = certificate(estimator.privacy_, schema, library)
+    if content["version"] < SAME_WORDS:
+        follows["guarantee"] = content["certificate"]["guarantee"]
+    if content["certificate"] != follows:
+        raise ModelFileError("certificate: it does not follow from the schema and the ledger; save the model again")
+    estimator._note_public_facts(schema, estimator.model_.encoding)
+    estimator.n_features_in_ = len(schema.features)
+    return estimator
+
+
+def _plain_values(parameters: Any) -> dict[str, Any]:
+    if not isinstance(parameters, dict) or not all(_is_plain(value) for value in parameters.values()):
+        raise ModelFileError("parameters: expected plain values by name; save the model again")
+    return parameters
+
+
+def _known_parameters(parameters: dict[str, Any], estimator: Any) -> dict[str, Any]:
+    unknown = set(parameters) - (set(estimator.get_params(deep=False)) - _NOT_STORED)
+    if unknown:
+        raise ModelFileError(f"parameters: {sorted(unknown)[0][:60]!r} is unknown, a newer privet may know it")
+    return parameters
+
+
+def _checked_ledger(document: Any, schema: Schema, version: int) -> Any:
+    for key, value in _entries(document):
+        # Fraction("1e999999999") would be accepted, too, and use up all memory.
+        if key in _FRACTIONS and value is not None and not (isinstance(value, str) and _FRACTION.fullmatch(value)):
+            raise ModelFileError(f"privacy.{key}: expected a fraction as text, such as '1/10'")
+    if version < SAME_WORDS and schema.unit is not None:
+        document = {**document, "unit_column": schema.unit.column}
+    ledger = ledger_from_dict(document)
+    if ledger.terms != Terms.of(schema):
+        raise ModelFileError("privacy: neighbours or unit are not those of the schema; save the model again")
+    if schema.inferred and schema.inferred not in ledger.why:
+        raise ModelFileError("privacy: the schema was read off the data, but the ledger does not say so")
+    follows = ledger.to_dict()
+    if version < SAME_WORDS:
+        follows["guarantee"] = document["guarantee"]
+    if follows != document:
+        raise ModelFileError("privacy: what it states does not follow from its events; save the model again")
+    return ledger
+
+
+def _entries(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every name and value of a document, however deep."""
+    if isinstance(value, dict):
+        for name, entry in value.items():
+            yield name, entry
+            yield from _entries(entry)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from _entries(entry)
+
+
+def _array_bytes(value: Any) -> Iterator[int]:
+    """Yield the size in bytes that each array in a document declares, at the largest item size, eight bytes."""
+    for name, entry in _entries(value):
+        if name == "shape" and isinstance(entry, list):
+            lengths = [length for length in entry if type(length) is int and length >= 0]
+            yield 8 * prod(lengths[:8])
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, bool | int | float | str)
+
+
+def _plain_parameters(estimator: PrivateEstimator) -> dict[str, Any]:
+    """Return the constructor's parameters that are plain data; a random generator, which is not, is left out."""
+    parameters = estimator.get_params(deep=False)
+    return {name: value for name, value in parameters.items() if name not in _NOT_STORED and _is_plain(value)}

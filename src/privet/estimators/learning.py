@@ -1,0 +1,64 @@
+"""What a learner is: it plans from public facts, then grows a model from a table through a release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.mechanisms.release import Release
+from privet.privacy.plan import Plan
+from privet.privacy.terms import Share, Terms
+from privet.randomness.public import PublicRng
+from privet.schema.encoding import Encoding
+from privet.tables import Table
+
+PlanT = TypeVar("PlanT", bound=Plan)
+Sharing = Literal["sequential", "disjoint"]  # all trees see all records, or each record is dealt to one tree
+
+
+@dataclass(frozen=True)
+class Hints:
+    """Public facts that a user vouches for. They are assumptions: never compared with the data, never read off it."""
+
+    n_rows: int | None = None
+
+
+class Model(Protocol):
+    """What was learned. It is made of released values only, so it is public."""
+
+    @property
+    def encoding(self) -> Encoding:
+        """How a frame becomes codes."""
+        ...
+
+    def votes(self, codes: NDArray[np.unsignedinteger], n_jobs: int = 1) -> NDArray[np.float64]:
+        """Return one row for each record, a share of the vote for each class, adding up to one."""
+        ...
+
+
+class NumberModel(Model, Protocol):
+    """A model for regression."""
+
+    def numbers(self, codes: NDArray[np.unsignedinteger], n_jobs: int = 1) -> NDArray[np.float64]:
+        """Return the prediction for each record, in the target's units."""
+        ...
+
+
+class Learner(Protocol[PlanT]):
+    """One system, with its own kind of plan. Learners are frozen dataclasses: they have parameters and no state."""
+
+    @property
+    def bins(self) -> int:
+        """Number of cells of numeric features whose schema does not set it."""
+        ...
+
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> PlanT:
+        """Split the whole budget by public facts alone; `share` is None for a model without privacy."""
+        ...
+
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: PlanT) -> Model:
+        """Grow the model: everything that depends on the data goes through `release`."""
+        ...

@@ -1,0 +1,1 @@
+"""Reading frames of any library, column by column."""

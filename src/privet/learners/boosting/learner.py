@@ -1,0 +1,210 @@
+"""Boosting: an additive base, then rounds of small trees, each fitted to what the model still gets wrong.
+
+Ours. What makes it private at a small price: splits are chosen by one selection among all features, a record's gradient
+and curvature fit into one unit of norm together, leaf values take account of their noise, and as soon as what is
+released is mostly noise, the rest of the budget is divided into fewer rounds with more for each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from privet.estimators.learning import Hints
+from privet.learners.boosting.additive import Additive
+from privet.learners.boosting.assembly import GrownTree, assemble
+from privet.learners.boosting.base_tables import BaseTables, in_fixed_point
+from privet.learners.boosting.bins import CellGrid
+from privet.learners.boosting.gradient_growth import GradientGrowth
+from privet.learners.boosting.gradient_histogram import CELL_STATE, GRADIENT_STATE, AddValues
+from privet.learners.boosting.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
+from privet.learners.boosting.histogram_base import HistogramPlan
+from privet.learners.boosting.leaf_values import leaf_values
+from privet.learners.boosting.outline import outline
+from privet.learners.boosting.regression_base import RegressionPlan
+from privet.learners.boosting.rounds import Annealing, Rounds
+from privet.learners.boosting.start import common_start, plan_start
+from privet.mechanisms.release import Release
+from privet.privacy.events import Composition, Event, Sequential
+from privet.privacy.plan import Plan
+from privet.privacy.terms import Share, Terms
+from privet.randomness.public import PublicRng
+from privet.schema.encoding import Encoding, RangeTarget
+from privet.tables import Table
+from privet.trees.quantiles import OfFeature, QuantileSearch
+from privet.trees.structure import FeatureCodes
+
+HISTOGRAM_CELLS = 4  # of a numeric feature where class histograms are all that is measured: no more than their groups
+MEAN_PART = Fraction(1, 2)  # of the base's budget, for the mean of a regression target
+RESIDUAL_ZOOM = 4  # residuals of a regression are cut off at a quarter of the target's range
+FINE_BINS = 4096  # the public grid on which private quantiles are searched; so fine for the sake of long tails
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The constants of one kind of guarantee, found on data sets that docs/learners/boosting.md names."""
+
+    norm: Norm
+    learning_rate: float
+    patience: float
+    records_per_deviation: int
+
+
+CONCENTRATED = Recipe("l2", 0.7, 2.0, 20)
+PURE = Recipe("l1", 1.0, 3.0, 30)
+
+
+@dataclass(frozen=True)
+class BoostingPlan(Plan):
+    """Bins, base and rounds, one after the other.
+
+    Attributes
+    ----------
+    terms : Terms
+        What one unit of privacy may change; budgets of rounds become events on the way.
+    loss : Loss
+        Whose gradients are added up.
+    learning_rate : float
+        The part of a leaf's step that is taken.
+    levels : int
+        How many times the cells of a numeric feature are halved; zero for cells that are public.
+    quantiles : tuple of OfFeature
+        The selections that this takes.
+    start : Event or None
+        The sums that a common start is made of, where one is measured.
+    base : RegressionPlan, HistogramPlan or None
+        The releases of the base, where there is one.
+    rounds : Rounds or None
+        What is known of the rounds before any of them; None where there are none.
+    """
+
+    terms: Terms
+    loss: Loss
+    learning_rate: float
+    levels: int
+    quantiles: tuple[OfFeature, ...]
+    start: Event | None
+    base: RegressionPlan | HistogramPlan | None
+    rounds: Rounds | None
+
+    @property
+    def whole(self) -> Sequential:
+        """All add up; the rounds' total is fixed, what each of them gets is not."""
+        parts: list[Composition] = [of.event for of in self.quantiles]
+        if self.start is not None:
+            parts.append(self.start)
+        if self.base is not None:
+            parts.extend(self.base.events)
+        if self.rounds is not None:
+            parts.append(self.rounds.filter)
+        return Sequential(tuple(parts))
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """What the base is, how many trees there can be, and how fine the bins are."""
+        base = None if self.base is None else self.base.base
+        return {"base": base, "rounds": self.rounds, "levels of bins": self.levels}
+
+
+@dataclass(frozen=True)
+class Boosting:
+    """The learner: bins, an additive base or a common start, annealed rounds of small trees.
+
+    ``n_trees`` and ``max_depth`` of None are decided by `privet.learners.boosting.outline`, as all the rest is.
+    """
+
+    n_trees: int | None = None
+    max_depth: int | None = None
+    learning_rate: float | None = None
+    bins: int = FINE_BINS
+
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> BoostingPlan:
+        """Divide the budget over bins, base and rounds; the rounds' total is fixed, what each gets is not."""
+        recipe = PURE if share is not None and share.epsilon is not None else CONCENTRATED
+        loss, domains, left = loss_of(encoding, recipe.norm), FeatureCodes.of(encoding), Fraction(1)
+        first, quantiles = outline(encoding, share, hints.n_rows, terms.steps), tuple[OfFeature, ...]()
+        if first.levels and domains.ordered[domains.splittable].any():
+            quantiles = QuantileSearch(first.levels).plan(encoding, terms, _times(share, first.bins_part))
+            left -= first.bins_part
+        # Where nothing can be split, or the rounds would get next to nothing, there are none.
+        grows = domains.splittable.size > 0 and first.n_trees > 0
+        base_part = first.base_part if grows else left
+        start_part = base_part if first.base is None else base_part * MEAN_PART * isinstance(loss, Huber)
+        rounds = Rounds(
+            _times(share, left - base_part),
+            self.n_trees or first.n_trees,
+            self.max_depth or first.depth,
+            recipe.patience,
+            first.split_part,
+            hints.n_rows,
+            recipe.records_per_deviation,
+            margin=float(base_part > 0),
+        )
+        for_start, for_base = (_times(share, part) for part in (start_part, base_part - start_part))
+        return BoostingPlan(
+            terms=terms,
+            loss=loss,
+            learning_rate=self.learning_rate or recipe.learning_rate,
+            levels=first.levels,
+            quantiles=quantiles,
+            start=plan_start(loss, terms, for_start) if start_part else None,
+            base=None if first.base is None else first.base.plan(encoding, terms, for_base),
+            rounds=rounds if grows else None,
+        )
+
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: BoostingPlan) -> Additive:
+        """Bins, base, then one small tree after the other."""
+        # Bins: private quantiles or public cells; from here on a record is known by its cells.
+        grid = CellGrid.of(table.encoding, _cuts(table, release, plan))
+        table = table.derive(CELL_STATE, grid.cells)
+        # Base: from noisy counts of classes or sums of products, or a common start.
+        base, trees = _base(table, release, rng, plan, grid), list[GrownTree]()
+        if (rounds := plan.rounds) is None:
+            return assemble(table.encoding, grid, base, trees)
+        # Rounds: each tree is fitted to the gradients that the model so far leaves.
+        table = table.derive(SCORE_STATE, base.scores(grid))
+        annealing = Annealing(rounds, plan.loss, plan.terms, rounds.n_rows or base.n_records)
+        with release.filter(rounds.filter):
+            for planned in annealing:
+                table = table.derive(GRADIENT_STATE, plan.loss)
+                growth = GradientGrowth(table, grid.candidates(rng), grid.cells, plan.loss.n_scores)
+                for event in planned.splits:
+                    growth.split(release.choose(growth.scores(), event))
+                sums = release.noisy(growth.leaf_sums(), planned.leaves)
+                leaves = leaf_values(sums, planned.leaves, plan.loss, plan.learning_rate, rounds.margin)
+                annealing.note(leaves.strength)  # where noise prevails, the next rounds get more
+                trees.append(GrownTree(growth.splits, in_fixed_point(leaves.values), leaves.noise))
+                table = growth.table.derive(SCORE_STATE, AddValues(trees[-1].values))
+        return assemble(table.encoding, grid, base, trees)
+
+
+def _cuts(table: Table, release: Release, plan: BoostingPlan) -> dict[int, list[int]]:
+    """Return where numeric features are cut into cells: at private quantiles, or at public places."""
+    if plan.levels:
+        return QuantileSearch(plan.levels).run(table, release, plan.quantiles)
+    if isinstance(plan.base, HistogramPlan) and plan.rounds is None:
+        return CellGrid.even_cuts(table.encoding, HISTOGRAM_CELLS)
+    return CellGrid.public_cuts(table.encoding)
+
+
+def _base(table: Table, release: Release, rng: PublicRng, plan: BoostingPlan, grid: CellGrid) -> BaseTables:
+    """Return what the model begins with: a common start, and on top of it the base that was planned."""
+    start = common_start(table, release, plan.start, grid, plan.loss)
+    match plan.base:
+        case None:
+            return start
+        case HistogramPlan(base):
+            return base.run(table, release, plan.base, grid, start, rng)
+        case RegressionPlan(base):
+            return base.run(table, release, plan.base, grid, start, plan.loss)
+
+
+def loss_of(encoding: Encoding, norm: Norm) -> Loss:
+    """Return the loss for the target that an encoding has, with gradients bounded in this norm."""
+    if isinstance(encoding.target, RangeTarget):
+        return Huber(norm, encoding.target.levels, RESIDUAL_ZOOM)
+    return Logistic(norm) if encoding.n_classes == 2 else Softmax(encoding.n_classes, norm)
+
+
+def _times(share: Share | None, part: Fraction) -> Share | None:
+    return None if share is None else share * part

@@ -1,0 +1,161 @@
+"""What boosting decides before it sees any data: what is measured, at what part of the budget; from public facts alone.
+
+What counts is how many times its own noise a sum over all records is: ``n epsilon`` for pure epsilon, ``n^2 rho`` for
+zCDP. The constants were found on data sets that docs/learners/boosting.md names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from privet.learners.boosting.gradients import Norm
+from privet.learners.boosting.histogram_base import HistogramBase
+from privet.learners.boosting.regression_base import AdditiveBase
+from privet.privacy.terms import Share, Terms
+from privet.schema.encoding import Encoding
+
+# Parts of the budget, and how finely numeric features are described.
+QUANTILE_LEVELS, LARGE_QUANTILE_LEVELS = 4, 6  # 16 cells of a numeric feature by private quantiles, or 64
+NOTHING, ALL = Fraction(0), Fraction(1)
+BINS_PART, BASE_PART, LARGE_SIGNAL_BASE_PART = Fraction(1, 10), Fraction(3, 10), Fraction(3, 20)
+START_PART = Fraction(1, 20)  # where there are too many columns for a regression
+SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
+MANY_FEATURES = 16  # with more, no regression for two classes with a hint, nor for regression targets with pure epsilon
+
+# Pure epsilon: from which n epsilon on something pays off.
+PURE_SIGNAL_FOR_REGRESSION = 200  # two classes and not many features: a regression as base
+PURE_SIGNAL_FOR_TREES = 2_000  # two classes: trees of depth two in place of stumps; many classes: any rounds
+LARGE_PURE_SIGNAL, LARGE_PURE_SIGNAL_MANY_CLASSES = 20_000, 10_000  # more and deeper trees
+PURE_SIGNAL_FOR_EACH_FEATURE, FEWEST_FEATURES = 25, 3  # many classes: where there is less for each, fewer are measured
+
+# zCDP: from which n^2 rho on something pays off.
+SIGNAL_FOR_ZCDP, SIGNAL_FOR_ZCDP_MANY_FEATURES = 150, 600  # two classes: below, so few stumps that pure epsilon wins
+SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
+SIGNAL_FOR_TREES_MANY_CLASSES = 30_000  # trees in place of class histograms
+SIGNAL_FOR_ROUNDS_OF_REGRESSION = 500  # a regression target: any rounds
+LARGE_SIGNAL = 1_000_000  # deeper trees, and for classes finer cells
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What is decided from public facts alone.
+
+    Attributes
+    ----------
+    bins_part, base_part : Fraction
+        Of the budget; what is left is for the rounds. Without a base, its part is for a start that all records share.
+    levels : int
+        How many times the cells of a numeric feature are halved. Zero for cells that are public.
+    base : AdditiveBase, HistogramBase or None
+        The base.
+    n_trees, depth : int
+        The most rounds, and the levels of their trees; no rounds where there are no trees.
+    split_part : Fraction
+        Of each round's budget; the rest is for its leaves.
+    """
+
+    bins_part: Fraction
+    base_part: Fraction
+    levels: int
+    base: AdditiveBase | HistogramBase | None
+    n_trees: int = 0
+    depth: int = 0
+    split_part: Fraction = Fraction(1, 2)
+
+
+def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: int) -> Outline:
+    """Return how to begin, from public facts: the kind of guarantee, the features, a guess at the number of records.
+
+    Where the signal is small, many questions would only get noise for answers. Without a guess at the number of
+    records a middling signal is assumed.
+    """
+    if share is not None and share.epsilon is not None:
+        return _pure(encoding, None if n_rows is None else n_rows * float(share.epsilon) / steps, n_rows)
+    if share is None or n_rows is None:
+        return _binned(_regression(encoding, "l2"), BASE_PART, 60, 3)
+    return _concentrated(encoding, _n_squared_rho(share, n_rows, steps), n_rows)
+
+
+def is_better_pure(encoding: Encoding, terms: Terms, asked: Share, pure: Share, n_rows: int | None) -> bool:
+    """Whether pure epsilon, which is a stronger guarantee than what is asked for, costs less noise as well.
+
+    So it is where few things are measured: class histograms of few features, or few stumps. One selection has the
+    rate epsilon, or ``sqrt(8 rho)``, which is about half of it; only for many of them does the root make up for that.
+    """
+    if n_rows is None or not encoding.n_classes:
+        return False
+    if encoding.n_classes == 2:
+        few = SIGNAL_FOR_ZCDP_MANY_FEATURES if encoding.n_features > MANY_FEATURES else SIGNAL_FOR_ZCDP
+        return _n_squared_rho(asked, n_rows, terms.steps) < few
+    of_asked, of_pure = (outline(encoding, share, n_rows, terms.steps) for share in (asked, pure))
+    if of_asked.n_trees or of_pure.n_trees:
+        return False
+    if not (isinstance(of_asked.base, HistogramBase) and isinstance(of_pure.base, HistogramBase)):
+        return False
+    noise = of_pure.base.noise_for_each_feature(encoding, terms, pure)
+    return noise <= of_asked.base.noise_for_each_feature(encoding, terms, asked)
+
+
+def _n_squared_rho(share: Share, n_rows: int, steps: int) -> float:
+    assert share.rho is not None
+    return n_rows**2 * float(share.rho) / steps**2
+
+
+def _rounds_alone(depth: int, n_trees: int = 16) -> Outline:
+    """Return rounds that begin with nothing, so that all gradients are alike in the first."""
+    return Outline(NOTHING, NOTHING, 0, None, n_trees, depth, SPLIT_PART)
+
+
+def _base_alone(base: AdditiveBase | HistogramBase) -> Outline:
+    return Outline(NOTHING, ALL, 0, base)
+
+
+def _binned(
+    base: AdditiveBase | None, base_part: Fraction, n_trees: int, depth: int, levels: int = QUANTILE_LEVELS
+) -> Outline:
+    return Outline(BINS_PART, START_PART if base is None else base_part, levels, base, n_trees, depth)
+
+
+def _regression(encoding: Encoding, norm: Norm) -> AdditiveBase | None:
+    """Return a base of products of columns, unless there are too many of these."""
+    base = AdditiveBase(norm)
+    return base if base.fits(encoding) else None
+
+
+def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outline:
+    regression = None if encoding.n_features > MANY_FEATURES else _regression(encoding, "l1")
+    if not encoding.n_classes:  # a regression target
+        return _binned(regression, Fraction(1, 5), 16, 2)
+    if signal is None or n_rows is None:
+        return Outline(NOTHING, Fraction(1, 50), 0, None, 16, 2, SPLIT_PART)
+    if encoding.n_classes == 2:
+        small = _rounds_alone(2 if signal >= PURE_SIGNAL_FOR_TREES else 1)
+        rounds = _rounds_alone(3, 60) if signal >= LARGE_PURE_SIGNAL else small
+        if signal < PURE_SIGNAL_FOR_REGRESSION or regression is None:
+            return rounds
+        return replace(rounds, base=regression, base_part=Fraction(2 if signal >= PURE_SIGNAL_FOR_TREES else 3, 10))
+    affordable = max(int(signal / PURE_SIGNAL_FOR_EACH_FEATURE), FEWEST_FEATURES)
+    base = HistogramBase(n_rows, affordable if affordable < encoding.n_features else None)
+    if signal < PURE_SIGNAL_FOR_TREES:
+        return _base_alone(base)
+    if signal >= LARGE_PURE_SIGNAL_MANY_CLASSES:
+        return Outline(NOTHING, Fraction(1, 5), 0, base, 60, 3, SPLIT_PART)
+    return Outline(NOTHING, Fraction(1, 2), 0, base, 16, 2, SPLIT_PART)
+
+
+def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
+    large = signal > LARGE_SIGNAL
+    if encoding.n_classes == 2 and encoding.n_features > MANY_FEATURES:
+        return _rounds_alone(1) if signal < SIGNAL_FOR_TREES_TWO_CLASSES else _rounds_alone(5 if large else 2, 30)
+    if encoding.n_classes > 2 and signal < SIGNAL_FOR_TREES_MANY_CLASSES:
+        return _base_alone(HistogramBase(n_rows))
+    regression = _regression(encoding, "l2")
+    if encoding.n_classes == 2 and signal < SIGNAL_FOR_TREES_TWO_CLASSES:
+        stumps = _rounds_alone(1)
+        return stumps if regression is None else replace(stumps, base=regression, base_part=Fraction(1, 2))
+    if signal < SIGNAL_FOR_ROUNDS_OF_REGRESSION and regression is not None:
+        return _base_alone(regression)
+    if large and encoding.n_classes:
+        return _binned(regression, LARGE_SIGNAL_BASE_PART, 30, 5, LARGE_QUANTILE_LEVELS)
+    return _binned(regression, BASE_PART, 60, 3 if large else 2)

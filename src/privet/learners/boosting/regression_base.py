@@ -1,0 +1,210 @@
+"""An additive model in one shot: a ridge regression from noisy sums of products.
+
+A category has a column of its own. A numeric feature enters by its rank among its cells, as a line, and for Gaussian
+noise as a bend as well. That there are so few columns is what makes it cheap: a record's size, for which noise is paid,
+hardly depends on how finely features are described, but noise adds up over columns.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.errors import ParameterError
+from privet.learners.boosting.base_tables import (
+    LOG_ODDS_SLOPE,
+    BaseTables,
+    in_fixed_point,
+    kind_of_target,
+    with_gradients,
+)
+from privet.learners.boosting.bins import CellGrid
+from privet.learners.boosting.gradients import Huber, Loss, Norm
+from privet.learners.boosting.moments import CONSTANT, WEIGHT, Design, PairMoments, TargetMoments, largest_target
+from privet.mechanisms.release import Release
+from privet.privacy.events import Event
+from privet.privacy.terms import Share, Terms
+from privet.schema.encoding import Encoding
+from privet.tables.protocol import Floats, Table
+
+MOST_COLUMNS = 400  # beyond this the noise of so many pairs drowns the signal, and the matrix takes long to solve
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """What a feature may have of a record's size, in the columns' units.
+
+    Attributes
+    ----------
+    functions : int
+        Columns of a numeric feature.
+    category : int
+        A category's value.
+    numeric : int
+        A numeric feature's part of the cap: less than its mean for evenly spread ranks, as records that are far out may
+        count for less.
+    """
+
+    functions: int
+    category: int
+    numeric: int
+
+
+_SIZES: dict[Norm, _Sizes] = {"l1": _Sizes(1, WEIGHT // 2, 2 * WEIGHT // 5), "l2": _Sizes(2, 45, 2 * WEIGHT**2 // 5)}
+
+
+@dataclass(frozen=True)
+class RegressionPlan:
+    """The two releases of a base that is a regression."""
+
+    base: AdditiveBase
+    pairs: Event
+    sums: Event
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Products of columns, then those with the target."""
+        return self.pairs, self.sums
+
+
+@dataclass(frozen=True)
+class AdditiveBase:
+    """Plans and runs the two releases of the base.
+
+    Parameters
+    ----------
+    norm : {"l1", "l2"}
+        What a record's size is: l1 for pure epsilon, l2 for zCDP.
+
+    Notes
+    -----
+    *Privacy.* A record's values v in all columns have a size of at most c, since larger records are shortened (see
+    `Design`). It adds ``v_i v_j`` to every pair of columns, in the upper triangle. With no value above m:
+
+    - the sum of sizes is ``((sum of |v|)^2 + sum of v^2) / 2``, at most ``(c^2 + m c) / 2``,
+    - the sum of squares is ``((sum of v^2)^2 + sum of v^4) / 2``, at most ``(c^2 + m^2 c) / 2``.
+
+    Of a category, its product with the constant w is how often it occurs, so its square is not released. For d
+    categories of value m and no numeric feature that leaves ``(c^2 + w^2 - d m^2) / 2`` and
+    ``(c^2 + w^4 - d m^4) / 2``. The sums with the target change by v times the target: by at most c times the largest
+    target, or, for squares, c times its square. Everything is in whole numbers, then solving is post-processing.
+    """
+
+    norm: Norm = "l2"
+
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> RegressionPlan:
+        """Plan noise on the products of columns, and on those with the target: half of the budget each."""
+        if share is not None and (share.epsilon is not None) != (self.norm == "l1"):
+            raise ParameterError(f"a base whose records have {self.norm} sizes is paid for in the other measure")
+        cap, target = self._cap(encoding), kind_of_target(encoding)
+        ordered = any(column.ordered for column in encoding.columns)
+        largest, part = largest_target(target), None if share is None else share * Fraction(1, 2)
+        power = 1 if self.norm == "l1" else 2
+        more = WEIGHT**power * cap
+        if not ordered:
+            more = CONSTANT ** (2 * power) - encoding.n_features * _SIZES[self.norm].category ** (2 * power)
+        of_pairs, of_sums = Fraction(cap**2 + more, 2), cap * largest**power
+        signed = ordered or target != "many"
+        return RegressionPlan(
+            self,
+            terms.noise("base: products of columns", part, l1=of_pairs, l2_squared=of_pairs, signed=ordered),
+            terms.noise("base: products with the target", part, l1=of_sums, l2_squared=of_sums, signed=signed),
+        )
+
+    def run(
+        self, table: Table, release: Release, plan: RegressionPlan, grid: CellGrid, start: BaseTables, loss: Loss
+    ) -> BaseTables:
+        """Release both, and solve; for a regression target, for what is added to `start`, where gradients are taken."""
+        encoding, target = table.encoding, kind_of_target(table.encoding)
+        if isinstance(loss, Huber):  # classes enter the regression as they are
+            table = with_gradients(table, start, grid, loss)
+        design, known = self.design(encoding, grid)
+        n, (rows, columns) = design.n_columns + 1, np.nonzero(np.triu(~known))
+        gram = np.zeros((n, n))
+        products = table.aggregate(PairMoments(design))[rows, columns]
+        gram[rows, columns] = gram[columns, rows] = release.noisy(products, plan.pairs) / WEIGHT**2
+        alone = np.flatnonzero(np.diag(known))
+        gram[alone, alone] = gram[alone, -1] * _SIZES[self.norm].category / CONSTANT
+        n_targets, unit = encoding.n_classes if target == "many" else 1, WEIGHT * largest_target(target)
+        sums = release.noisy(table.aggregate(TargetMoments(design, target, n_targets)), plan.sums) / unit
+        # The penalty is as large as the eigenvalues that the noise alone would have.
+        inverse = _inverse(gram, max(plan.pairs.deviation / WEIGHT**2 * math.sqrt(n), 1.0))
+        of_cells = _matrix(design) @ inverse
+        common, tables = inverse[-1] @ sums * CONSTANT / WEIGHT, of_cells @ sums
+        noise = np.sqrt((of_cells**2).sum(axis=1)) * plan.sums.deviation / unit
+        if target == "many":
+            common = common - common.mean()
+        scale = 1 / loss.zoom if isinstance(loss, Huber) else LOG_ODDS_SLOPE
+        return replace(
+            start,
+            start=in_fixed_point(scale * common) + (start.start if target == "range" else 0),
+            tables=in_fixed_point(scale * tables),
+            noise=scale * noise,
+            # shortened records count for less, so this is too low; the start of a regression target has counted them
+            n_records=start.n_records
+            if target == "range"
+            else max(float(gram[-1, -1]) / (CONSTANT / WEIGHT) ** 2, 1.0),
+        )
+
+    def design(self, encoding: Encoding, grid: CellGrid) -> tuple[Design, NDArray[np.bool_]]:
+        """Return what each cell puts into which columns, and which products need not be measured.
+
+        Of public facts and released quantiles. No record has two categories of one feature.
+        """
+        width, category = _SIZES[self.norm].functions, _SIZES[self.norm].category
+        columns, values, feature_of = list[list[int]](), list[list[int]](), list[int]()
+        for feature, n_codes in enumerate(grid.domains.n_codes.tolist()):
+            alone = n_codes
+            if grid.domains.ordered[feature]:
+                present = int(grid.domains.n_cells[feature])
+                rank = (2 * np.arange(present) + 1 - present) / present
+                line_and_bend = np.stack([rank, (3 * rank**2 - 1) / 2], axis=1)[:, :width]
+                columns += [[len(feature_of) + k for k in range(width)]] * present
+                values += np.rint(WEIGHT * line_and_bend).astype(np.int64).tolist()
+                feature_of += [-1] * width
+                alone = n_codes - present  # a missing value has no rank
+            columns += [[len(feature_of) + k] * width for k in range(alone)]
+            values += [[category] + [0] * (width - 1)] * alone
+            feature_of += [feature] * alone
+        column, value = (np.array(rows, dtype=np.int64).reshape(-1, width) for rows in (columns, values))
+        of = np.array([*feature_of, -1])
+        known = (of[:, np.newaxis] == of) & (of >= 0)
+        return Design(grid.cells.offsets, column, value, len(feature_of), self.norm, self._cap(encoding)), known
+
+    def fits(self, encoding: Encoding) -> bool:
+        """Whether there are few enough columns for a base; known from the schema alone."""
+        columns = [
+            _SIZES[self.norm].functions + (column.missing_code is not None) if column.ordered else column.n_codes
+            for column in encoding.columns
+        ]
+        return sum(columns) <= MOST_COLUMNS
+
+    def _cap(self, encoding: Encoding) -> int:
+        """Return a record's largest size; records of categories alone all have just that."""
+        sizes, power = _SIZES[self.norm], 1 if self.norm == "l1" else 2
+        ordered = sum(column.ordered for column in encoding.columns)
+        cap: int = CONSTANT**power + sizes.numeric * ordered + sizes.category**power * (encoding.n_features - ordered)
+        return cap
+
+    def __str__(self) -> str:
+        numeric = "a line" if self.norm == "l1" else "a line and a bend"
+        return f"a regression on {numeric} of each numeric feature, and on all categories"
+
+
+def _matrix(design: Design) -> Floats:
+    """Return the values of each cell in all columns; none in the constant's."""
+    matrix = np.zeros((len(design.column), design.n_columns + 1))
+    for column, value in zip(design.column.T, design.value.T, strict=True):
+        matrix[np.arange(len(matrix)), column] += value / WEIGHT
+    return matrix
+
+
+def _inverse(gram: Floats, penalty: float) -> Floats:
+    """Invert with a penalty, and with eigenvalues, which noise can make negative, held above zero."""
+    eigenvalues, vectors = np.linalg.eigh(gram)
+    inverse: Floats = (vectors / (np.maximum(eigenvalues, 0.0) + penalty)) @ vectors.T
+    return inverse

@@ -1,0 +1,260 @@
+"""Random decision forests (Bojarski, Choromanska, Choromanski, LeCun 2014), Algorithms 1 and 2.
+
+The trees are drawn without looking at the data: at every inner node a uniformly random feature, and a uniformly random
+threshold of its public range. Only the values of the leaves depend on the data, and only they get noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.estimators.base import PrivateClassifier
+from privet.estimators.learning import Hints, Sharing
+from privet.learners.random_decision_forest.shape import ForestShape, forest_shape
+from privet.mechanisms.release import Release
+from privet.models.forest import Empty, Forest, LeafCounts, LeafLabels, Voting
+from privet.parameters import check_choice, check_whole, threads
+from privet.privacy.events import Event, Mechanism, Sequential
+from privet.privacy.plan import InSequence
+from privet.privacy.terms import Allowance, Share, Terms
+from privet.randomness.public import PublicRng, derive_seed, public_rng
+from privet.schema.encoding import Encoding
+from privet.schema.schema import Schema
+from privet.tables import Table
+from privet.trees.kernels.count import LeafClassCounts
+from privet.trees.random_trees import MAX_LEAVES, RandomTrees, check_leaves_fit
+
+Leaves = Literal["counts", "labels"]
+Auto = Literal["auto"]
+
+FINE_GRID = 255  # thresholds are uniform in the public range, so the grid is as fine as codes of one byte allow
+
+
+@dataclass(frozen=True)
+class ForestPlan(InSequence):
+    """One release: the values of the leaves of all trees."""
+
+    shape: ForestShape
+    leaves: Event
+
+
+@dataclass(frozen=True)
+class RandomDecisionForest:
+    """The learner: k complete random trees of height h, and noise in every leaf.
+
+    ``n_trees`` and ``max_depth`` of None are decided by `privet.learners.random_decision_forest.shape`.
+    """
+
+    n_trees: int | None = None
+    max_depth: int | None = None
+    voting: Voting = "threshold"
+    leaves: Leaves = "counts"
+    composition: Sharing = "sequential"
+    empty: Empty = "back_off"
+    bins: int = FINE_GRID
+
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> ForestPlan:
+        """Spend everything on the leaves of the whole forest at once.
+
+        A record is in one leaf of each tree that sees it: of all k, or of one that a secret coin chose. There it adds
+        one to the count of its class. So all counts together have L1 and squared L2 sensitivity k or 1; and the labels
+        are k selections or one, each of range 1, the rows of one tree being disjoint.
+        """
+        shape = self.shape(terms, share, hints)
+        check_leaves_fit(shape.n_trees * min(1 << shape.max_depth, MAX_LEAVES), encoding.n_classes)
+        return ForestPlan(shape, self.event(shape.n_trees, terms, share))
+
+    def shape(self, terms: Terms, share: Share | None, hints: Hints) -> ForestShape:
+        """Return the forest's shape: the parameters, or the public rule where they leave it open."""
+        rule = forest_shape(share, hints.n_rows, terms.steps)
+        return ForestShape(self.n_trees or rule.n_trees, self.max_depth or rule.max_depth)
+
+    def event(self, n_trees: int, terms: Terms, share: Share | None) -> Event:
+        """Plan the one release of a forest of so many trees."""
+        seen_by = n_trees if self.composition == "sequential" else 1
+        sees = "all records" if seen_by == n_trees else f"one of {n_trees} parts by secret coins"
+        if self._keeps_counts(share):
+            name = f"class counts in the leaves of {n_trees} trees"
+            return terms.noise(name, share, l1=seen_by, l2_squared=seen_by, sees=sees)
+        assert share is not None
+        one_tree = terms.choice(f"labels of the leaves of {n_trees} trees", share * Fraction(1, seen_by), sees=sees)
+        # One selection for each tree that sees a record: all of them are charged, in one event.
+        return replace(one_tree, cost=Sequential((one_tree,) * seen_by).cost)
+
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: ForestPlan) -> Forest:
+        """Algorithm 2, and Algorithm 1 where the plan has no noise."""
+        encoding, shape, event = table.encoding, plan.shape, plan.leaves
+        # "Random forest construction"
+        drawn = RandomTrees.draw(encoding, derive_seed(rng), shape.n_trees, shape.max_depth)
+        trees = drawn.materialise_if_small()
+        # "Training: for every d, find the leaf in every tree and update n+ and n-".
+        # Differs from the paper where asked: each record only in the tree that a secret coin chose.
+        part = "tree" if self.composition == "disjoint" else None
+        dealt = table if part is None else release.coins(table, shape.n_trees, part)
+        counts = dealt.aggregate(LeafClassCounts(trees, encoding.n_classes, part))
+        # "For every leaf, add noise". Differs from the paper: it prints a scale of eta/k, its proof needs k/eta.
+        if event.mechanism in (Mechanism.PERMUTE_AND_FLIP, Mechanism.EXPONENTIAL):
+            labels = release.choose(counts, event)
+            return Forest(encoding, trees, LeafLabels(labels.astype(np.uint16)), self.voting)
+        noisy = release.noisy(counts, event)
+        return Forest(encoding, trees, LeafCounts(noisy, self.empty, derive_seed(rng)), self.voting)
+
+    def _keeps_counts(self, share: Share | None) -> bool:
+        # Without privacy labels save nothing, and an empty leaf with a label could not back off to its subtree.
+        return share is None or self.leaves == "counts"
+
+
+class RandomDecisionForestClassifier(PrivateClassifier):
+    """A forest of completely random trees, which spends nothing on their shape and everything on their leaves.
+
+    The simplest private forest. Use it where records are few or epsilon is small, or as a baseline; where data is
+    plentiful, learners that choose their splits are more accurate.
+
+    Parameters
+    ----------
+    epsilon : float or None, default=1.0
+        The privacy budget of a fit; None for a model without privacy (the paper's Algorithm 1).
+    delta : float, default=0.0
+        Zero for pure epsilon: discrete Laplace noise, or labels by permute-and-flip. Above zero, discrete Gaussian
+        noise or the exponential mechanism are used where they disturb less: for more than about ten trees (counts) or
+        five (labels). With fewer trees the pure mechanisms stay, and the ledger states the stronger guarantee, with
+        delta = 0.
+    schema : Schema, optional
+        What is public. Without it, domains are read off the data, and nothing is guaranteed.
+    n_trees : int or "auto", default="auto"
+        Number of trees (the paper's k). "auto": sqrt(n epsilon) / 4, for n the public hint (or 1000), from 1 to 64.
+    max_depth : int or "auto", default="auto"
+        Height of every tree (the paper's h). "auto": log2(n epsilon / 4), from 1 to 12.
+    voting : {"threshold", "majority", "probabilistic"}, default="threshold"
+        How the trees' leaves are combined. *threshold*: the leaves' class shares are averaged, and the largest wins.
+        *majority*: each tree votes for the class with the largest share in its leaf. *probabilistic*: shares are
+        averaged and a class is drawn from them; the coin depends on `random_state` and a record's place in X, so that
+        `predict` is repeatable.
+    leaves : {"counts", "labels"}, default="counts"
+        What is released of each leaf. *counts*: noisy class counts, which give probabilities. *labels*: only a label,
+        by permute-and-flip; for majority voting only.
+    composition : {"sequential", "disjoint"}, default="sequential"
+        *sequential*: every tree sees all records and spends its part of epsilon. *disjoint*: a secret coin deals each
+        record to one tree, and every tree spends all of epsilon. Relative to the counts the noise is the same; disjoint
+        is faster to fit by a factor of `n_trees`, sequential has no sampling error.
+    empty : {"back_off", "random"}, default="back_off"
+        How a leaf votes whose noisy counts are not all positive. *back_off*: negative counts become zero, and a leaf
+        without any positive count takes the shares of the smallest subtree around it that has one. *random*: random
+        shares wherever a count is negative, as in the paper. This spoils every second pure leaf, and is meant for
+        comparison only.
+    n_rows_hint : int, optional
+        A public guess at the number of records, for "auto". Never compared with the data.
+    random_state : int, RandomState, Generator or None
+        Seeds public choices: the shape of the trees, random shares, the coins of probabilistic voting. Noise, and the
+        coins of ``composition="disjoint"``, never depend on it.
+    n_jobs : int, optional
+        Number of threads; results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array
+        The schema's classes.
+    model_ : Forest
+        The released forest.
+    privacy_ : Ledger
+        What was spent, and the guarantee.
+
+    Notes
+    -----
+    *Privacy.* The schema declares the neighbours. Adding or removing a record changes one class count by one in one
+    leaf of each tree that sees it. *counts*: sensitivity ``n_trees`` in L1, its square root in L2 (disjoint: one).
+    *labels*: for each tree one selection on one-sided scores of range one, at epsilon / n_trees (disjoint: at epsilon).
+    Every leaf of every tree is released and stored, whether or not a record reached it. Voting, back-off and the coins
+    at prediction are post-processing. The running time of permute-and-flip depends on the counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privet import Numeric, RandomDecisionForestClassifier, Schema
+    >>> schema = Schema({"x": Numeric(0, 1)}, classes=["low", "high"])
+    >>> X = np.linspace(0, 1, 1000).reshape(-1, 1)
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> forest = RandomDecisionForestClassifier(epsilon=2.0, schema=schema, random_state=0).fit(X, y)
+    >>> forest.privacy_.epsilon
+    2.0
+    >>> forest.predict([[0.05], [0.95]])
+    array(['low', 'high'], dtype='<U4')
+    """
+
+    def __init__(
+        self,
+        epsilon: float | None = 1.0,
+        delta: float = 0.0,
+        schema: Schema | None = None,
+        *,
+        n_trees: int | Auto = "auto",
+        max_depth: int | Auto = "auto",
+        voting: Voting = "threshold",
+        leaves: Leaves = "counts",
+        composition: Sharing = "sequential",
+        empty: Empty = "back_off",
+        n_rows_hint: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.schema = schema
+        self.n_trees = n_trees
+        self.max_depth = max_depth
+        self.voting = voting
+        self.leaves = leaves
+        self.composition = composition
+        self.empty = empty
+        self.n_rows_hint = n_rows_hint
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the largest share for each record, or one drawn by the shares. Spends nothing."""
+        codes, forest = self._codes(X), cast(Forest, self.model_)
+        # The seed is public and part of the model file, so that a loaded model draws the same classes.
+        coins = public_rng(forest.leaves.seed) if isinstance(forest.leaves, LeafCounts) else None
+        labels: NDArray[Any] = self.classes_[forest.predict(codes, threads(self.n_jobs), coins)]
+        return labels
+
+    def _learner(self) -> RandomDecisionForest:
+        check_choice("voting", self.voting, ("threshold", "majority", "probabilistic"))
+        check_choice("leaves", self.leaves, ("counts", "labels"))
+        check_choice("composition", self.composition, ("sequential", "disjoint"))
+        check_choice("empty", self.empty, ("back_off", "random"))
+        if self.leaves == "labels":
+            check_choice('voting, where leaves="labels",', self.voting, ("majority",))
+        return RandomDecisionForest(
+            None if self.n_trees == "auto" else check_whole("n_trees", self.n_trees, 1, 100_000),
+            None if self.max_depth == "auto" else check_whole("max_depth", self.max_depth, 1, 40),
+            self.voting,
+            self.leaves,
+            self.composition,
+            self.empty,
+        )
+
+    def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
+        """Keep pure epsilon, the stronger claim, where it adds no more noise than a positive delta would."""
+        asked = super()._allowance(encoding, terms, hints)
+        if asked is None or asked.rho is None:
+            return asked
+        learner, pure = self._learner(), Allowance.of(self.epsilon)
+        n_trees = learner.shape(terms, pure.whole, hints).n_trees
+        spreads = [spread(learner.event(n_trees, terms, allowance.whole)) for allowance in (pure, asked)]
+        return pure if spreads[0] <= spreads[1] else asked
+
+
+def spread(event: Event) -> Fraction:
+    """Return the variance of noise (up to the grid's rounding), or for selections the squared inverse of their rate."""
+    match event.mechanism:
+        case Mechanism.LAPLACE:
+            return 2 * event.parameter**2
+        case Mechanism.GAUSSIAN:
+            return event.parameter
+    return event.parameter**-2

@@ -1,0 +1,1 @@
+"""The one door out of the private side, and the samplers behind it."""

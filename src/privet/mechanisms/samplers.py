@@ -1,0 +1,272 @@
+"""The draws: exact samples of every mechanism's law. Only `release.py` imports this file.
+
+Three engines draw from one and the same law, to the last bit of every parameter:
+
+- *OpenDP* serves small requests from the operating system's source: up to `OPENDP_DRAWS` noise draws, or one
+  selection among as many candidates. It takes its scale as a double, so it is used only where the fraction is exactly
+  a double, which every parameter on the friendly grid is.
+- *Bulk samplers* (`exact_integer.py`, compiled) serve the rest, where OpenDP's cost per call, draw and candidate would
+  dominate. They handle every friendly parameter.
+- *Big integers* (`big_integer.py`, plain Python) serve parameters that do not fit 64-bit arithmetic.
+
+Which engine serves a request depends on the parameter, the shape of the request and the kind of source, which are
+public; and, where scores are more than 2^63 apart, on the scores. All engines have the same law, so the choice reveals
+nothing through the output. Running time does depend on what is drawn and, for selections, on the scores; hiding it is
+out of scope.
+
+Draws are int64. Scales and sigmas up to 2^50 are accepted: a draw that does not fit 62 bits would have to lie 2^12
+scales out, which has probability below exp(-4096).
+"""
+
+import math
+import os
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.errors import ParameterError
+from privet.mechanisms.big_integer import BigSampler
+from privet.mechanisms.exact_integer import LIMIT, fill_gaussian, fill_laplace, fill_selections, powers_of_e
+from privet.mechanisms.joint_sampling import draw_cuts
+from privet.tables.protocol import IntArray
+
+__all__ = [
+    "Source",
+    "SystemSource",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "exponential_mechanism",
+    "joint_cuts",
+    "key",
+    "permute_and_flip",
+]
+
+
+OPENDP_DRAWS = 16
+_LARGEST_SCALE = 2**50
+# How many digits (of 16 bits) of the powers of 1/e are tabulated at first; they hardly ever are too few.
+_FIRST_POWER_DIGITS = 4
+# The most words that are fetched at once; so many stay in the processor's cache.
+_MOST_WORDS_AT_ONCE = 2**15
+
+
+class Source(Protocol):
+    """Where random words come from."""
+
+    def words(self, n: int) -> NDArray[np.uint64]:
+        """Return `n` independent uniform words of 64 bits."""
+        ...
+
+
+class SystemSource:
+    """Random words from the operating system's secure source.
+
+    No word is kept between calls, so threads and forked children share nothing, and no secret stays in memory.
+    """
+
+    def words(self, n: int) -> NDArray[np.uint64]:
+        """Return `n` fresh words."""
+        return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
+
+
+def key(source: Source) -> bytes:
+    """Draw a key of 16 bytes for a keyed hash."""
+    return source.words(2).tobytes()
+
+
+def discrete_laplace(scale: Fraction, size: int, source: Source) -> IntArray:
+    """Draw independent discrete Laplace noise, P(k) proportional to exp(-|k| / scale).
+
+    Parameters
+    ----------
+    scale : Fraction
+        Positive, at most 2^50.
+    size : int
+        How many.
+    source : Source
+        Where the random words come from.
+
+    Returns
+    -------
+    int64 array of shape (size,)
+    """
+    _check_scale(scale, Fraction(_LARGEST_SCALE), "scale")
+    if _small_enough_for_opendp(size, source) and _is_double(scale):
+        return _opendp_noise("laplace", float(scale), size)
+    if scale.numerator <= LIMIT and scale.denominator < 2**62:
+        s, d = scale.numerator, scale.denominator
+        return _in_bulk(lambda *state: fill_laplace(s, d, *state), size, 4, source)
+    sampler = BigSampler(source.words)
+    return np.array([sampler.laplace(scale) for _ in range(size)], dtype=np.int64)
+
+
+def discrete_gaussian(sigma_squared: Fraction, size: int, source: Source) -> IntArray:
+    """Draw independent discrete Gaussian noise, P(k) proportional to exp(-k^2 / (2 sigma_squared)).
+
+    Parameters
+    ----------
+    sigma_squared : Fraction
+        Positive, at most 2^100. Fast where it is the square of a fraction, as every friendly one is.
+    size : int
+        How many.
+    source : Source
+        Where the random words come from.
+
+    Returns
+    -------
+    int64 array of shape (size,)
+    """
+    _check_scale(sigma_squared, Fraction(_LARGEST_SCALE) ** 2, "sigma_squared")
+    sigma = _exact_root(sigma_squared)
+    if sigma is not None and _small_enough_for_opendp(size, source) and _is_double(sigma):
+        return _opendp_noise("gaussian", float(sigma), size)
+    if sigma is not None and sigma.numerator <= LIMIT and sigma.denominator < 2**62:
+        s, d = sigma.numerator, sigma.denominator
+        return _in_bulk(lambda *state: fill_gaussian(s, d, *state), size, 8, source)
+    sampler = BigSampler(source.words)
+    return np.array([sampler.gaussian(sigma_squared) for _ in range(size)], dtype=np.int64)
+
+
+def permute_and_flip(scores: IntArray, rate: Fraction, source: Source) -> IntArray:
+    """Select one candidate in each row by permute-and-flip; see `laws.permute_and_flip` for law and privacy.
+
+    Parameters
+    ----------
+    scores : int64 array of shape (rows, candidates)
+    rate : Fraction
+        At least 0; multiplies the integer scores as they are.
+    source : Source
+        Where the random words come from.
+
+    Returns
+    -------
+    int64 array of shape (rows,)
+    """
+    return _select(scores, rate, source, replace=False)
+
+
+def exponential_mechanism(scores: IntArray, rate: Fraction, source: Source) -> IntArray:
+    """Select one candidate in each row, with probability proportional to exp(rate * score).
+
+    Parameters and result as for `permute_and_flip`.
+    """
+    return _select(scores, rate, source, replace=True)
+
+
+def joint_cuts(below: IntArray, n_cuts: int, rate: Fraction, source: Source) -> IntArray:
+    """Draw sorted cuts by the exponential mechanism over all tuples of them; see `joint_sampling.py`.
+
+    Parameters
+    ----------
+    below : int64 array of at least two cells
+        The number of records at or below each cell.
+    n_cuts : int
+        At least one.
+    rate : Fraction
+        At least 0.
+    source : Source
+        Where the random words come from.
+    """
+    if rate < 0:
+        raise ParameterError(f"a selection's rate must not be negative; got {rate}")
+    return np.array(draw_cuts(below, n_cuts, rate, source.words), dtype=np.int64)
+
+
+def _select(scores: IntArray, rate: Fraction, source: Source, replace: bool) -> IntArray:
+    if rate < 0:
+        raise ParameterError(f"a selection's rate must not be negative; got {rate}")
+    if scores.dtype != np.int64 or scores.ndim != 2 or scores.shape[1] == 0:
+        raise ParameterError("scores are an int64 array of shape (rows, candidates) with at least one candidate")
+    n_rows = scores.shape[0]
+    if n_rows == 0:
+        return np.empty(0, dtype=np.int64)
+    if n_rows == 1 and _small_enough_for_opendp(scores.shape[1], source) and rate > 0 and _is_double(1 / rate):
+        return _opendp_selection(scores[0], float(1 / rate), replace)
+    spread = int(scores.max()) - int(scores.min())
+    if rate.denominator <= LIMIT and rate.numerator < 2**62 and spread < 2**63:
+        table, p, q = np.ascontiguousarray(scores), rate.numerator, rate.denominator
+        # Most candidates take one digit, and a word has four. If there are too few digits, a row is begun again.
+        words = max(2, scores.shape[1] * 5 // 16)
+
+        def fill(*state: Any) -> None:
+            n_digits = _FIRST_POWER_DIGITS
+            while fill_selections(table, p, q, replace, powers_of_e(n_digits), *state):
+                n_digits *= 2
+
+        return _in_bulk(fill, n_rows, words, source)
+    sampler = BigSampler(source.words)
+    return np.array([sampler.select(row, rate, replace) for row in scores.tolist()], dtype=np.int64)
+
+
+def _in_bulk(
+    fill: Callable[[IntArray, NDArray[np.uint16], IntArray], None],
+    size: int,
+    words_per_item: int,
+    source: Source,
+) -> IntArray:
+    """Run a compiled loop and feed it digits: those of an unfinished item first, then fresh ones."""
+    out = np.empty(size, dtype=np.int64)
+    progress = np.zeros(2, dtype=np.int64)
+    digits = np.empty(0, dtype=np.uint16)
+    while progress[0] < size:
+        unfinished = digits[progress[1] :]
+        expected = min(words_per_item * (size - int(progress[0])) + 16, _MOST_WORDS_AT_ONCE)
+        fresh = source.words(max(expected, unfinished.size // 4)).view(np.uint16)
+        digits = np.concatenate([unfinished, fresh])
+        progress[1] = 0
+        fill(out, digits, progress)
+    return out
+
+
+def _check_scale(value: Fraction, largest: Fraction, name: str) -> None:
+    if not 0 < value <= largest:
+        raise ParameterError(f"{name} must be positive and at most {largest}; got {value}")
+
+
+def _exact_root(x: Fraction) -> Fraction | None:
+    """The square root, if it is a fraction."""
+    root = Fraction(math.isqrt(x.numerator), math.isqrt(x.denominator))
+    return root if root**2 == x else None
+
+
+def _is_double(x: Fraction) -> bool:
+    """Whether a fraction of ordinary size is exactly a double."""
+    denominator = x.denominator
+    return denominator & (denominator - 1) == 0 and denominator < 2**62 and Fraction(float(x)) == x
+
+
+def _small_enough_for_opendp(size: int, source: Source) -> bool:
+    return 0 < size <= OPENDP_DRAWS and isinstance(source, SystemSource)
+
+
+def _opendp_noise(mechanism: str, scale: float, size: int) -> IntArray:
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_gaussian, make_laplace
+    from opendp.metrics import l1_distance, l2_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    domain = vector_domain(atom_domain(T="i64"))
+    if mechanism == "laplace":
+        measurement = make_laplace(domain, l1_distance(T="i64"), scale)
+    else:
+        measurement = make_gaussian(domain, l2_distance(T="i64"), scale)
+    return np.asarray(measurement([0] * size), dtype=np.int64)
+
+
+def _opendp_selection(scores: IntArray, scale: float, replace: bool) -> IntArray:
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_noisy_max
+    from opendp.measures import max_divergence, zero_concentrated_divergence
+    from opendp.metrics import linf_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    domain = vector_domain(atom_domain(T="i64"))
+    # Whether scores are monotone only matters for OpenDP's own accounting; the ledger was charged already.
+    metric = linf_distance(T="i64", monotonic=True)
+    measure: Any = zero_concentrated_divergence() if replace else max_divergence()
+    return np.array([make_noisy_max(domain, metric, measure, scale)(scores.tolist())], dtype=np.int64)

@@ -1,0 +1,12 @@
+"""A budget for several fits, which clone, cross-validation, worker processes and pickling cannot lose.
+
+An accountant passed to a constructor would be copied by `sklearn.base.clone`, and what the copies spend would be
+forgotten. So a budget is not a parameter. It belongs to the process that opened it. Every fit of that process and of
+its descendants looks for it: in its own process, in the environment, in what the estimator carries, and among the
+ancestors' registrations.
+"""
+
+from privet.privacy.budgets.blocks import VARIABLE, Budget, budget, charge, in_force
+from privet.privacy.budgets.store import Handle
+
+__all__ = ["VARIABLE", "Budget", "Handle", "budget", "charge", "in_force"]

@@ -1,0 +1,294 @@
+"""What is charged: costs, events, and how they compose. Everything here is frozen data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
+
+from privet.errors import BudgetError, ParameterError
+from privet.privacy.conversions import mixture_epsilon
+
+
+class Mechanism(StrEnum):
+    """The ways in which anything leaves the private side."""
+
+    LAPLACE = "discrete Laplace"
+    GAUSSIAN = "discrete Gaussian"
+    PERMUTE_AND_FLIP = "permute-and-flip"
+    EXPONENTIAL = "exponential mechanism"
+    NOTHING = "no noise"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What something costs under two measures at once; ``None`` means that there is no bound.
+
+    Every mechanism of the library has a zCDP cost ``rho``; all but Gaussian noise also have a pure cost ``epsilon``.
+    With both, one algebra serves both kinds of guarantee: costs add up in sequence, and the largest counts where
+    mechanisms see disjoint records.
+    """
+
+    epsilon: Fraction | None
+    rho: Fraction | None
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(_plus(self.epsilon, other.epsilon), _plus(self.rho, other.rho))
+
+    def __or__(self, other: Cost) -> Cost:
+        return Cost(_larger(self.epsilon, other.epsilon), _larger(self.rho, other.rho))
+
+    @staticmethod
+    def nothing() -> Cost:
+        """The cost of what does not look at the data."""
+        return Cost(Fraction(0), Fraction(0))
+
+    @staticmethod
+    def unbounded() -> Cost:
+        """The cost of what has no proof."""
+        return Cost(None, None)
+
+    @staticmethod
+    def pure(epsilon: Fraction) -> Cost:
+        """The cost of a mechanism of which only a pure epsilon is known; (epsilon^2 / 2)-zCDP follows from it."""
+        return Cost(epsilon, epsilon * epsilon / 2)
+
+
+def _plus(a: Fraction | None, b: Fraction | None) -> Fraction | None:
+    return None if a is None or b is None else a + b
+
+
+def _larger(a: Fraction | None, b: Fraction | None) -> Fraction | None:
+    return None if a is None or b is None else max(a, b)
+
+
+@dataclass(frozen=True)
+class Event:
+    """One use of one mechanism, as planned and as charged.
+
+    Attributes
+    ----------
+    name : str
+        What is released, in words.
+    mechanism : Mechanism
+        How.
+    parameter : Fraction
+        The exact number that the sampler uses: the scale of Laplace noise, the variance parameter of Gaussian noise,
+        or the rate that multiplies the scores of a selection.
+    sensitivity : Fraction
+        How much one added or removed *record* can change what is measured: in L1 for Laplace noise, in squared L2 for
+        Gaussian noise, the range of the scores' changes for a selection.
+    cost : Cost
+        What is charged, under the declared neighbours and unit. The mechanism never spends more than this.
+    sees : str
+        Which records the mechanism looks at.
+    flaw : str, optional
+        Why the event proves nothing, for algorithms printed with a proof that does not hold.
+    """
+
+    name: str
+    mechanism: Mechanism
+    parameter: Fraction
+    sensitivity: Fraction
+    cost: Cost
+    sees: str = "all records"
+    flaw: str | None = None
+
+    def events(self) -> Iterator[Event]:
+        """Yield the event itself: a composition of one."""
+        yield self
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise, up to the grid's rounding; 0 where none is added.
+
+        For code that weighs released values by their noise: the parameter is a scale for Laplace noise and a variance
+        for Gaussian noise, and this is the only place where that matters.
+        """
+        match self.mechanism:
+            case Mechanism.LAPLACE:
+                return math.sqrt(2) * float(self.parameter)
+            case Mechanism.GAUSSIAN:
+                return math.sqrt(self.parameter)
+        return 0.0
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain data, fractions as text."""
+        return {
+            "name": self.name,
+            "mechanism": str(self.mechanism),
+            "parameter": str(self.parameter),
+            "sensitivity": str(self.sensitivity),
+            "epsilon": None if self.cost.epsilon is None else str(self.cost.epsilon),
+            "rho": None if self.cost.rho is None else str(self.cost.rho),
+            "sees": self.sees,
+            "flaw": self.flaw,
+        }
+
+
+class _OfParts:
+    """What is common to all compositions of several parts."""
+
+    parts: tuple[Composition, ...]
+
+    def events(self) -> Iterator[Event]:
+        """Yield all events below, in order."""
+        for part in self.parts:
+            yield from part.events()
+
+
+@dataclass(frozen=True)
+class Sequential(_OfParts):
+    """Parts that may all look at the same record: their costs add up."""
+
+    parts: tuple[Composition, ...]
+
+    @property
+    def cost(self) -> Cost:
+        """The sum of the parts' costs."""
+        total = Cost.nothing()
+        for part in self.parts:
+            total = total + part.cost
+        return total
+
+
+@dataclass(frozen=True)
+class Parallel(_OfParts):
+    """Parts that look at disjoint records, split by secret coins or by released choices: the largest counts.
+
+    Under ``replace`` a record can leave one part and enter another. That is two add/remove steps, one in each part;
+    `privet.privacy.terms.Terms` already charges two steps to every event, so the largest still bounds the sum of the
+    two.
+    """
+
+    parts: tuple[Composition, ...]
+
+    @property
+    def cost(self) -> Cost:
+        """The largest of the parts' costs, for each measure."""
+        total = Cost.nothing()
+        for part in self.parts:
+            total = total | part.cost
+        return total
+
+
+@dataclass(frozen=True)
+class Mixture(_OfParts):
+    """Parts of which each record is in exactly one, by a secret coin that is fresh for this mixture.
+
+    A release opens a mixture and tosses its coins in one call (`privet.mechanisms.release.Release.mixture`). An
+    assignment that is fixed, public, or shared with other mixtures is *not* a mixture: charge it as `Parallel`.
+
+    Parameters
+    ----------
+    weights : tuple of Fraction
+        The coin's exact probabilities: positive multiples of 2^-64, which is what coins can do, that add up to one.
+    parts : tuple of compositions
+        What the records of each part are used for; later parts may depend on what earlier ones released.
+
+    Notes
+    -----
+    *Privacy.* Fix the coins of all other records. A new record is in part i with probability w_i. Compared with its
+    absence, which involves no coin, it then changes the likelihood of any output by a factor within e^(+-epsilon_i).
+    So the mixture's factor is at most ``sum of w_i e^epsilon_i``, and at least ``sum of w_i e^-epsilon_i``, which is at
+    least one over the former. Hence epsilon is ``ln(sum of w_i e^epsilon_i)``, never more than the largest epsilon_i.
+    If epsilon_i is the cost of s steps, they are s such changes, each with its own coin, and
+    ``s ln(sum of w_i e^(epsilon_i / s))`` is smaller still. Under zCDP a mixture is no farther from another than the
+    farthest of its parts (divergences are quasi-convex): the largest rho.
+
+    Examples
+    --------
+    >>> half = Fraction(1, 2)
+    >>> parts = [Event("", Mechanism.LAPLACE, 1 / e, Fraction(1), Cost.pure(e)) for e in (half, Fraction(2))]
+    >>> round(readable(Mixture((half, half), tuple(parts)).cost.epsilon), 3), Parallel(tuple(parts)).cost.epsilon
+    (1.508, Fraction(2, 1))
+    """
+
+    weights: tuple[Fraction, ...]
+    parts: tuple[Composition, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.parts) != len(self.weights) or min(self.weights, default=0) <= 0 or sum(self.weights) != 1:
+            raise ParameterError("a mixture needs a positive weight for each of its parts, adding up to one")
+        if any(2**64 % weight.denominator for weight in self.weights):
+            raise ParameterError("a mixture's weights must be multiples of 2^-64, so that coins have them exactly")
+
+    @cached_property
+    def cost(self) -> Cost:
+        """The logarithm of the mean of e^epsilon, rounded up, and the largest rho."""
+        costs = [part.cost for part in self.parts]
+        largest = Cost.nothing()
+        for cost in costs:
+            largest = largest | cost
+        epsilons = tuple(cost.epsilon for cost in costs if cost.epsilon is not None)
+        epsilon = mixture_epsilon(self.weights, epsilons) if len(epsilons) == len(costs) else None
+        return Cost(epsilon, largest.rho)
+
+
+@dataclass(frozen=True)
+class Filter(_OfParts):
+    """Parts whose budgets are decided along the way, from released values, under a total that was fixed before.
+
+    Parameters
+    ----------
+    name : str
+        What the parts are, in words.
+    cap : Cost
+        The total, and the cost of the filter, however much of it was charged. A measure without a bound here is not
+        guaranteed.
+    parts : tuple of compositions
+        What was actually charged. It is a function of released values, so it may be shown. A plan has none.
+
+    Notes
+    -----
+    *Privacy.* Ordinary composition theorems need budgets that are fixed in advance, and do not cover budgets that
+    depend on earlier outcomes. With a cap on their sum along *every* run, two of them still hold. *Pure*: the
+    likelihood of a run is a product. Given the outcomes before it, factor t changes by at most ``e^(+-epsilon_t)``,
+    where epsilon_t is a function of those outcomes. Along each run the epsilon_t add up to at most the cap, so the
+    product changes by at most ``e^(+-cap)``.
+    *zCDP*: for each order a > 1, given the outcomes o_<t, the mean of ``(P_t / Q_t)^a`` under Q_t is at most
+    ``exp(a (a - 1) rho_t)``. So the product of ``(P_t / Q_t)^a exp(-a (a - 1) rho_t)`` has a mean of at most one, by
+    conditioning step by step from the last; and as the rho_t of every run add up to at most the cap, the mean of
+    ``(P / Q)^a`` is at most ``exp(a (a - 1) cap)``: cap-zCDP (Feldman and Zrnic 2021; Whitehouse et al. 2023). The cap
+    does not depend on a, which is why zCDP has such a filter and advanced composition has not. Numerical accountants
+    (PLD, exact Gaussian privacy) need a fixed sequence; none is used here.
+    """
+
+    name: str
+    cap: Cost
+    parts: tuple[Composition, ...] = ()
+
+    def __post_init__(self) -> None:
+        spent = Sequential(self.parts).cost
+        if exceeds(spent, self.cap):
+            raise BudgetError(f"{self.name}: its parts cost more than its cap; nothing may be drawn beyond it")
+
+    @property
+    def cost(self) -> Cost:
+        """The cap."""
+        return self.cap
+
+
+Composition = Event | Sequential | Parallel | Mixture | Filter
+
+
+def exceeds(spent: Cost, cap: Cost) -> bool:
+    """Whether a cost is above a cap in a measure in which the cap has a bound."""
+    measures = (spent.epsilon, cap.epsilon), (spent.rho, cap.rho)
+    return any(most is not None and (value is None or value > most) for value, most in measures)
+
+
+def readable(x: Fraction | None) -> float:
+    """Return the float whose printed form is at least `x`, so that a claim is never understated."""
+    if x is None:
+        return math.inf
+    value = float(x)
+    return value if Fraction(repr(value)) >= x else math.nextafter(value, math.inf)
+
+
+def readable_down(x: Fraction) -> float:
+    """Return the float whose printed form is at most `x`, so that what remains is never overstated."""
+    return 0.0 - readable(-x)

@@ -1,0 +1,290 @@
+"""The ledger of one fit: what was charged, the total, and whether it may be claimed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+
+from privet.errors import BudgetError, PrivetError
+from privet.privacy import laws
+from privet.privacy.events import Composition, Cost, Event, Filter, Mixture, Parallel, Sequential, exceeds, readable
+from privet.privacy.plan import Plan
+from privet.privacy.statements import stated_down, stated_up
+from privet.privacy.terms import Allowance, Terms
+
+NO_PRIVACY_ASKED = "epsilon=None: no privacy was asked for"
+
+# Why the noise of a fit may prove nothing.
+SEEDED = "the noise was seeded, so anyone who knows the seed can take it away"
+STAND_IN = "the outcomes were recorded or forced for a test"
+
+
+class Ledger:
+    """What one fit is allowed to spend, what it spent on what, and the guarantee that follows.
+
+    A ledger never claims what is not proven: a seeded noise source, domains read off the data, or an algorithm printed
+    with a broken proof make `epsilon` infinite, and `why` says so.
+
+    Parameters
+    ----------
+    terms : Terms
+        Neighbour relation and unit.
+    allowance : Allowance or None
+        The guarantee that was asked for; None for a model without privacy.
+    doubts : sequence of str
+        Reasons, known from the start, why nothing can be claimed.
+    planned : Cost, optional
+        What was planned, where that is less than what is allowed: a budget was charged with this much only.
+    """
+
+    def __init__(
+        self, terms: Terms, allowance: Allowance | None, doubts: Sequence[str] = (), planned: Cost | None = None
+    ) -> None:
+        self.terms = terms
+        self.allowance = allowance
+        self._planned = planned
+        self.plan: Plan | None = None  # of a ledger that states what a fit will spend
+        self._doubts: list[str] = list(doubts)
+        self._flaws: dict[str, None] = {}  # of all events that were charged, in order; a forest may charge thousands
+        if allowance is None:
+            self._doubts.append(NO_PRIVACY_ASKED)
+        self._open: list[_Scope] = [_WholeScope()]
+
+    @staticmethod
+    def stating(terms: Terms, allowance: Allowance | None, whole: Composition, doubts: Sequence[str] = ()) -> Ledger:
+        """Return the ledger of spending that is already known: a plan's, or one read from a file."""
+        ledger = Ledger(terms, allowance, doubts)
+        for part in whole.parts if isinstance(whole, Sequential) else (whole,):
+            ledger._open[0].add(part)
+        ledger._flaws = {event.flaw: None for event in whole.events() if event.flaw is not None}
+        ledger._refuse_overspending(whole.cost, "the plan")
+        return ledger
+
+    def charge(self, event: Event) -> None:
+        """Record an event, or raise `BudgetError` and record nothing."""
+        scope = self._open[-1]
+        scope.add(event)
+        if not isinstance(scope, _FilterScope):  # a filter's whole cap was charged when it was opened
+            try:
+                self._refuse_overspending(self.cost, event.name)
+            except PrivetError:  # also where a mixture has no such part
+                scope.take_back()
+                raise
+        if event.flaw is not None:
+            self._flaws[event.flaw] = None
+
+    def doubt(self, reason: str) -> None:
+        """Record a reason why nothing can be claimed any more. A doubt cannot be taken back."""
+        if reason not in self._doubts:
+            self._doubts.append(reason)
+
+    @contextmanager
+    def parallel(self) -> Iterator[None]:
+        """Events and branches charged inside see disjoint records: the largest counts."""
+        with self._scope(_Scope(Parallel)):
+            yield
+
+    @contextmanager
+    def mixture(self, weights: tuple[Fraction, ...]) -> Iterator[None]:
+        """Events and branches charged inside are the parts of a mixture, in the order of its weights.
+
+        Only a release may open this scope, having just tossed coins of these weights. Parts that are never charged have
+        seen no records.
+        """
+
+        def close(parts: tuple[Composition, ...]) -> Mixture:
+            nothing = (Sequential(()),) * (len(weights) - len(parts))
+            return Mixture(weights, (*parts, *nothing))
+
+        with self._scope(_Scope(close)):
+            yield
+
+    @contextmanager
+    def filter(self, name: str, cap: Cost) -> Iterator[None]:
+        """Charge all of `cap`; the budgets of events charged inside may be decided from released values.
+
+        A charge that would exceed the cap raises `BudgetError` before anything is drawn; see
+        `privet.privacy.events.Filter`.
+        """
+        with self._scope(_FilterScope(name, cap), name):
+            yield
+
+    @contextmanager
+    def branch(self) -> Iterator[None]:
+        """One branch of a parallel scope or a mixture: events charged inside add up."""
+        with self._scope(_Scope(Sequential)):
+            yield
+
+    @property
+    def composition(self) -> Composition:
+        """All events and how they compose."""
+        return self._whole()
+
+    @property
+    def cost(self) -> Cost:
+        """The exact total, under both measures."""
+        whole, inner = self._open[0], None
+        assert isinstance(whole, _WholeScope)
+        for scope in reversed(self._open[1:]):
+            inner = scope.close(inner)
+        return whole.spent if inner is None else whole.spent + inner.cost
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All events, in the order in which they were charged."""
+        return tuple(self._whole().events())
+
+    @property
+    def why(self) -> tuple[str, ...]:
+        """Why nothing is claimed; empty if the guarantee is proven."""
+        return tuple(dict.fromkeys([*self._doubts, *self._flaws]))
+
+    @property
+    def proven(self) -> bool:
+        """Whether the guarantee is backed by a proof."""
+        return not self.why
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon of the guarantee, never understated; infinite if nothing is proven."""
+        if not self.proven or self.allowance is None:
+            return float("inf")
+        return readable(self._epsilon(self.cost))
+
+    @property
+    def delta(self) -> float:
+        """The delta of the guarantee; 0 for pure epsilon, 1 if nothing is proven."""
+        if not self.proven or self.allowance is None:
+            return 1.0
+        return 0.0 if self.allowance.rho is None else readable(self.allowance.delta)
+
+    @property
+    def rho(self) -> float:
+        """The total in zero-concentrated privacy; infinite if nothing is proven."""
+        return readable(self.cost.rho) if self.proven else float("inf")
+
+    def _epsilon(self, cost: Cost) -> Fraction | None:
+        allowance = self.allowance
+        assert allowance is not None
+        if allowance.rho is None or cost.rho is None:
+            return cost.epsilon
+        # The whole rho was derived from (epsilon, delta) by rounding down, so it costs no more than that epsilon.
+        if cost.rho == allowance.rho:
+            return allowance.epsilon
+        converted = laws.zcdp_to_epsilon(cost.rho, allowance.delta) if cost.rho else Fraction(0)
+        return converted if cost.epsilon is None else min(converted, cost.epsilon)
+
+    def _refuse_overspending(self, cost: Cost, name: str) -> None:
+        allowance = self.allowance
+        if allowance is None or (cost.epsilon is None and cost.rho is None):
+            return
+        if self._planned is not None and exceeds(cost, self._planned):
+            raise BudgetError(
+                f"{name} would cost more than was planned; nothing was drawn. This is an error of the learner"
+            )
+        spent, allowed = (cost.epsilon, allowance.epsilon) if allowance.rho is None else (cost.rho, allowance.rho)
+        if spent is None or spent > allowed:
+            measure = "epsilon" if allowance.rho is None else "rho"
+            raise BudgetError(
+                f"{name} would bring {measure} to {stated_up(spent)}, but only {stated_down(allowed)} is allowed; "
+                f"nothing was drawn. Ask for a larger epsilon or a smaller share"
+            )
+
+    def _whole(self) -> Composition:
+        inner: Composition | None = None
+        for scope in reversed(self._open):
+            inner = scope.close(inner)
+        assert inner is not None
+        return inner
+
+    @contextmanager
+    def _scope(self, scope: _Scope, name: str = "a scope") -> Iterator[None]:
+        # A scope that does not fit into those around it is refused here, before anything can be drawn inside. So
+        # closing a scope never fails, and nothing that was drawn is ever missing from the ledger.
+        self._open.append(scope)
+        try:
+            self._refuse_overspending(self.cost, name)
+        except PrivetError:
+            self._open.pop()
+            raise
+        try:
+            yield
+        finally:
+            closed = self._open.pop()
+            self._open[-1].add(closed.close(None))
+
+    def table(self) -> str:
+        """Return the ledger as a text table for people."""
+        from privet.privacy.text import ledger_table
+
+        return ledger_table(self)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the ledger as plain data, as written to model files."""
+        from privet.privacy.text import ledger_to_dict
+
+        return ledger_to_dict(self)
+
+    def __repr__(self) -> str:
+        state = "proven" if self.proven else "no guarantee"
+        guarantee = f"epsilon={stated_up(self.epsilon)}, delta={stated_up(self.delta)}"
+        return f"Ledger({guarantee}, {state}, {len(self.events)} events)"
+
+
+_Kind = Callable[[tuple[Composition, ...]], Composition]
+
+
+class _Scope:
+    """A composition that is still open."""
+
+    def __init__(self, kind: _Kind) -> None:
+        self.kind = kind
+        self.parts: list[Composition] = []
+
+    def add(self, part: Composition) -> None:
+        self.parts.append(part)
+
+    def take_back(self) -> None:
+        self.parts.pop()
+
+    def close(self, last: Composition | None) -> Composition:
+        return self.kind((*self.parts, *(() if last is None else (last,))))
+
+
+class _WholeScope(_Scope):
+    """All that was charged. It keeps a running total, since a forest may charge thousands of events."""
+
+    def __init__(self) -> None:
+        super().__init__(Sequential)
+        self._spent = [Cost.nothing()]  # after each part
+
+    @property
+    def spent(self) -> Cost:
+        return self._spent[-1]
+
+    def add(self, part: Composition) -> None:
+        super().add(part)
+        self._spent.append(self.spent + part.cost)
+
+    def take_back(self) -> None:
+        super().take_back()
+        self._spent.pop()
+
+
+class _FilterScope(_Scope):
+    """A filter that is still open. It keeps a running total."""
+
+    def __init__(self, name: str, cap: Cost) -> None:
+        super().__init__(lambda parts: Filter(name, cap, parts))
+        self._name, self._cap, self._spent = name, cap, Cost.nothing()
+
+    def add(self, part: Composition) -> None:
+        spent = self._spent + part.cost
+        if exceeds(spent, self._cap):
+            what = part.name if isinstance(part, Event) else "a part"
+            raise BudgetError(
+                f"{what} would bring {self._name} beyond the total that was fixed for them; nothing was drawn"
+            )
+        self._spent = spent
+        super().add(part)

@@ -1,0 +1,237 @@
+"""From a budget to noise: what is allowed, what one unit of privacy can change, and the events that follow.
+
+Learners state the sensitivity of adding or removing one *record*, always. This file alone turns that into the
+declared relation and unit, so that no learner can forget a factor of two.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from privet.errors import ParameterError
+from privet.parameters import exact
+from privet.privacy import laws
+from privet.privacy.events import Cost, Event, Mechanism
+
+if TYPE_CHECKING:
+    from privet.schema.schema import Schema
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of an allowance: pure ``epsilon``, or ``rho`` of zero-concentrated privacy; exactly one of them is set."""
+
+    epsilon: Fraction | None = None
+    rho: Fraction | None = None
+
+    def __mul__(self, part: Fraction | int) -> Share:
+        if self.epsilon is not None:
+            return Share(epsilon=self.epsilon * part)
+        return Share(rho=None if self.rho is None else self.rho * part)
+
+    __rmul__ = __mul__
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """The guarantee that was asked for: pure epsilon if ``delta`` is zero, else everything is counted in zCDP."""
+
+    epsilon: Fraction
+    delta: Fraction
+    rho: Fraction | None
+
+    @staticmethod
+    def of(epsilon: object, delta: object = 0) -> Allowance:
+        """Check and parse a user's epsilon and delta.
+
+        Examples
+        --------
+        >>> Allowance.of(0.1).epsilon
+        Fraction(1, 10)
+        """
+        e, d = exact(epsilon, "epsilon"), exact(delta, "delta")
+        if e <= 0:
+            raise ParameterError(f"epsilon must be positive, got {epsilon}: a usual value is 1.0")
+        if not 0 <= d < 1:
+            raise ParameterError(
+                f"delta must be in [0, 1), got {delta}: use 0 for pure epsilon, or far less than one over the records"
+            )
+        return Allowance(e, d, laws.epsilon_to_zcdp(e, d) if d else None)
+
+    @property
+    def whole(self) -> Share:
+        """All of it, in the measure in which parts add up."""
+        return Share(epsilon=self.epsilon) if self.rho is None else Share(rho=self.rho)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What one unit of privacy may change, and the events that follow from it.
+
+    Parameters
+    ----------
+    neighbours : {"add_remove", "replace", "label"}
+        One *step* adds or removes a record. ``replace`` and ``label`` are two steps.
+    max_rows : int
+        The most records of one unit that take part.
+    unit_column : str, optional
+        The column that names the units; None if no unit was declared, so that each record is protected.
+
+    Notes
+    -----
+    *Privacy.* A unit of r records makes r steps under add/remove, and 2 r under replace or label. Pure epsilon grows
+    with the number of steps, and so does the range of a selection's scores; rho of the exponential mechanism grows with
+    its square. Gaussian noise on a vector of L2 sensitivity D: r rows move it by at most r D; a replaced row by at
+    most sqrt(2) D if all entries are counts (two non-negative vectors), else by 2 D.
+
+    A unit of which only one row takes part is not the same as a record: a further record of a person who is already in
+    the data may displace the one that took part, which is two steps. So a guarantee states whether a unit was declared.
+    """
+
+    neighbours: str = "add_remove"
+    max_rows: int = 1
+    unit_column: str | None = None
+
+    @staticmethod
+    def of(schema: Schema) -> Terms:
+        """Return the terms that a schema declares."""
+        if schema.unit is None:
+            return Terms(schema.neighbours)
+        return Terms(schema.neighbours, schema.unit.max_rows, schema.unit.column)
+
+    @property
+    def noun(self) -> str:
+        """What is protected, in one word: "record" or "unit"."""
+        return "record" if self.unit_column is None else "unit"
+
+    @property
+    def protected(self) -> str:
+        """What is protected, in words that follow "one" or "a".
+
+        Examples
+        --------
+        >>> Terms().protected
+        'record'
+        >>> Terms(max_rows=5, unit_column="id").protected
+        "unit (the rows that share a value of column 'id', at most 5 of which take part)"
+        """
+        if self.unit_column is None:
+            return "record"
+        part = f"at most {self.max_rows} of which {'takes' if self.max_rows == 1 else 'take'} part"
+        return f"unit (the rows that share a value of column {self.unit_column!r}, {part})"
+
+    @property
+    def protects(self) -> str:
+        """Who is protected, and under which relation. Guarantees add up only where this text is the same.
+
+        It does not say how many rows of a unit take part: a guarantee is for all rows of a unit, however many there
+        are.
+
+        Examples
+        --------
+        >>> Terms("replace").protects
+        "single records under 'replace'"
+        >>> Terms(max_rows=5, unit_column="id").protects
+        "units by column 'id' under 'add_remove'"
+        """
+        who = "single records" if self.unit_column is None else f"units by column {self.unit_column!r}"
+        return f"{who} under {self.neighbours!r}"
+
+    @property
+    def steps(self) -> int:
+        """How many records are added or removed when one unit changes."""
+        return self.max_rows * (1 if self.neighbours == "add_remove" else 2)
+
+    def noise(
+        self,
+        name: str,
+        share: Share | None,
+        *,
+        l1: Fraction | int = 1,
+        l2_squared: Fraction | int = 1,
+        signed: bool = False,
+        sees: str = "all records",
+    ) -> Event:
+        """Plan additive noise: Laplace for a pure share, Gaussian for a share of rho, none for ``None``."""
+        if share is None:
+            return _without_privacy(name, sees)
+        if share.epsilon is not None:
+            return self.laplace(name, share.epsilon, l1=l1, sees=sees)
+        assert share.rho is not None
+        return self.gaussian(name, share.rho, l2_squared=l2_squared, signed=signed, sees=sees)
+
+    def choice(
+        self, name: str, share: Share | None, *, score_range: Fraction | int = 1, sees: str = "all records"
+    ) -> Event:
+        """Plan a selection: permute-and-flip for a pure share, the exponential mechanism for a share of rho.
+
+        Permute-and-flip is the better of the two at equal epsilon, but it is not bounded-range: its zCDP cost is up
+        to four times that of the exponential mechanism.
+        """
+        if share is None:
+            return _without_privacy(name, sees)
+        if share.epsilon is not None:
+            return self.permute_and_flip(name, share.epsilon, score_range=score_range, sees=sees)
+        assert share.rho is not None
+        return self.exponential(name, share.rho, score_range=score_range, sees=sees)
+
+    def laplace(self, name: str, epsilon: Fraction, *, l1: Fraction | int = 1, sees: str = "all records") -> Event:
+        """Plan discrete Laplace noise of scale ``l1 * steps / epsilon``, rounded up."""
+        _check_positive(name, epsilon)
+        scale = laws.friendly_scale_up(Fraction(l1) * self.steps / epsilon)
+        return Event(name, Mechanism.LAPLACE, scale, Fraction(l1), Cost.pure(epsilon), sees)
+
+    def gaussian(
+        self,
+        name: str,
+        rho: Fraction,
+        *,
+        l2_squared: Fraction | int = 1,
+        signed: bool = False,
+        sees: str = "all records",
+    ) -> Event:
+        """Plan discrete Gaussian noise with ``rho = sensitivity^2 / (2 sigma^2)``, sigma rounded up."""
+        _check_positive(name, rho)
+        swap = 1 if self.neighbours == "add_remove" else (4 if signed else 2)
+        moved = Fraction(l2_squared) * self.max_rows**2 * swap
+        sigma_squared = laws.friendly_sigma_squared_up(moved / (2 * rho))
+        return Event(name, Mechanism.GAUSSIAN, sigma_squared, Fraction(l2_squared), Cost(None, rho), sees)
+
+    def permute_and_flip(
+        self, name: str, epsilon: Fraction, *, score_range: Fraction | int = 1, sees: str = "all records"
+    ) -> Event:
+        """Plan a permute-and-flip selection with rate ``epsilon / (score_range * steps)``, rounded down."""
+        _check_positive(name, epsilon)
+        rate = laws.friendly_rate_down(epsilon / (Fraction(score_range) * self.steps))
+        return Event(name, Mechanism.PERMUTE_AND_FLIP, rate, Fraction(score_range), Cost.pure(epsilon), sees)
+
+    def exponential(
+        self, name: str, rho: Fraction, *, score_range: Fraction | int = 1, sees: str = "all records"
+    ) -> Event:
+        """Plan an exponential-mechanism selection of ``epsilon^2 / 8 = rho``; both measures are charged."""
+        _check_positive(name, rho)
+        rate = laws.friendly_rate_down(_root_down(8 * rho) / (Fraction(score_range) * self.steps))
+        epsilon = rate * Fraction(score_range) * self.steps
+        return Event(name, Mechanism.EXPONENTIAL, rate, Fraction(score_range), Cost(epsilon, rho), sees)
+
+
+def unproven(name: str, mechanism: Mechanism, parameter: Fraction, flaw: str, sees: str = "all records") -> Event:
+    """Make an event for an algorithm printed with a broken proof: it draws as printed, and proves nothing."""
+    return Event(name, mechanism, parameter, Fraction(0), Cost.unbounded(), sees, flaw)
+
+
+def _without_privacy(name: str, sees: str) -> Event:
+    return Event(name, Mechanism.NOTHING, Fraction(0), Fraction(0), Cost.unbounded(), sees)
+
+
+def _check_positive(name: str, budget: Fraction) -> None:
+    if budget <= 0:
+        raise ParameterError(f"{name}: its share of the budget is zero; give it a positive share")
+
+
+def _root_down(x: Fraction, bits: int = 64) -> Fraction:
+    """Return a dyadic number just below the square root of `x`."""
+    return Fraction(math.isqrt((x.numerator << (2 * bits)) // x.denominator), 1 << bits)

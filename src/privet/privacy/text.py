@@ -1,0 +1,169 @@
+"""A ledger in words: the table that people read, and the plain data that is written to files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from privet.errors import ModelFileError
+from privet.privacy.events import Composition, Cost, Event, Filter, Mechanism, Mixture, Parallel, Sequential
+from privet.privacy.statements import Grade, delta_in_words, stated_down, stated_up
+from privet.privacy.terms import Allowance, Terms
+
+if TYPE_CHECKING:
+    from privet.privacy.ledger import Ledger
+
+# A guarantee covers what an estimator is given. What was done to the records before is not in its ledger.
+SCOPE = "for what reached this estimator"
+
+CHANGES = {
+    "add_remove": "adding or removing {unit}",
+    "replace": "replacing {unit}",
+    "label": "changing the label of {unit}",
+}
+
+
+_MOST_NESTING = 20  # of compositions in a file
+
+
+def guarantee_in_words(ledger: Ledger) -> str:
+    """Say in one sentence what is guaranteed, or that nothing is and why."""
+    if not ledger.proven:
+        return "no guarantee: " + "; ".join(ledger.why)
+    change = CHANGES[ledger.terms.neighbours].format(unit=f"one {ledger.terms.protected}")
+    delta = f", delta = {stated_up(ledger.delta)}" if ledger.delta else ""
+    return f"epsilon = {stated_up(ledger.epsilon)}{delta} for {change}, {SCOPE}"
+
+
+def strength_in_words(ledger: Ledger) -> list[str]:
+    """Say how strong the guarantee is, and what its delta means; an empty list if there is no guarantee."""
+    if not ledger.proven:
+        return []
+    strength = f"strength: {Grade.of(ledger.epsilon, ledger.delta)}"
+    return [strength, f"delta: {delta_in_words(ledger.delta)}"] if ledger.delta else [strength]
+
+
+def guarantee_as_data(ledger: Ledger) -> dict[str, object]:
+    """Return the guarantee in numbers and its strength, for programs."""
+    strength = Grade.of(ledger.epsilon, ledger.delta).strength
+    return {"epsilon": ledger.epsilon, "delta": ledger.delta, "strength": strength}
+
+
+def ledger_table(ledger: Ledger) -> str:
+    """Lay the ledger out as text."""
+    header = ("released", "mechanism", "noise", "epsilon", "rho", "looks at")
+    rows = [header, *(_row(event) for event in ledger.events), *map(_filter_row, _filters(ledger.composition))]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(header))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    facts = [f"{name}: {fact}" for name, fact in (() if ledger.plan is None else ledger.plan.facts.items())]
+    return "\n".join([*lines, "", "total: " + guarantee_in_words(ledger), *strength_in_words(ledger), *facts])
+
+
+def noise_in_words(event: Event) -> str:
+    """Name the parameter of an event's noise, rounded towards less noise."""
+    if event.mechanism is Mechanism.NOTHING:
+        return "none"
+    if event.mechanism in (Mechanism.PERMUTE_AND_FLIP, Mechanism.EXPONENTIAL):
+        return f"rate {stated_up(event.parameter)}"
+    symbol = "scale" if event.mechanism is Mechanism.LAPLACE else "variance"
+    return f"{symbol} {stated_down(event.parameter)}"
+
+
+def cost_in_words(cost: Fraction | None) -> str:
+    """Return a cost for a table, rounded up; a dash where it has no bound."""
+    return "-" if cost is None else stated_up(cost)
+
+
+def _row(event: Event) -> tuple[str, ...]:
+    costs = cost_in_words(event.cost.epsilon), cost_in_words(event.cost.rho)
+    return (event.name, str(event.mechanism), noise_in_words(event), *costs, event.sees)
+
+
+def _filters(part: Composition) -> Iterator[Filter]:
+    if isinstance(part, Filter):
+        yield part
+    for child in () if isinstance(part, Event) else part.parts:
+        yield from _filters(child)
+
+
+def _filter_row(part: Filter) -> tuple[str, ...]:
+    costs = cost_in_words(part.cap.epsilon), cost_in_words(part.cap.rho)
+    return (f"all {part.name} together", "filter", "as they adapt", *costs, "all records")
+
+
+def ledger_to_dict(ledger: Ledger) -> dict[str, object]:
+    """Return everything that is needed to state and to recompute the guarantee."""
+    allowance, terms = ledger.allowance, ledger.terms
+    return {
+        "guarantee": guarantee_in_words(ledger),
+        "proven": ledger.proven,
+        "why": list(ledger.why),
+        "neighbours": terms.neighbours,
+        "max_rows": terms.max_rows,
+        **({} if terms.unit_column is None else {"unit_column": terms.unit_column}),
+        "epsilon": None if allowance is None else str(allowance.epsilon),
+        "delta": None if allowance is None else str(allowance.delta),
+        "spent": _composition_to_dict(ledger.composition),
+    }
+
+
+def _composition_to_dict(part: Composition) -> dict[str, object]:
+    if isinstance(part, Event):
+        return part.to_dict()
+    parts = [_composition_to_dict(child) for child in part.parts]
+    if isinstance(part, Mixture):
+        return {"mixture": parts, "weights": [str(weight) for weight in part.weights]}
+    if isinstance(part, Filter):
+        return {"filter": parts, "name": part.name, "epsilon": _text(part.cap.epsilon), "rho": _text(part.cap.rho)}
+    return {"sequential" if isinstance(part, Sequential) else "parallel": parts}
+
+
+def _text(x: Fraction | None) -> str | None:
+    return None if x is None else str(x)
+
+
+def ledger_from_dict(data: Any) -> Ledger:
+    """Read a ledger back. A file's statements are only data: they are as trustworthy as whoever wrote the file."""
+    from privet.privacy.ledger import NO_PRIVACY_ASKED, Ledger
+
+    try:
+        allowance = None
+        if data["epsilon"] is not None:
+            allowance = Allowance.of(Fraction(data["epsilon"]), Fraction(data["delta"]))
+        whole = _composition_from_dict(data["spent"])
+        flaws = {event.flaw for event in whole.events()}
+        doubts = [str(reason) for reason in data["why"] if reason not in flaws | {NO_PRIVACY_ASKED}]
+        column = data.get("unit_column")
+        terms = Terms(str(data["neighbours"]), int(data["max_rows"]), None if column is None else str(column))
+        return Ledger.stating(terms, allowance, whole, doubts)
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, RecursionError) as error:
+        raise ModelFileError(
+            f"privacy: not a ledger ({type(error).__name__}); the file is damaged, save it again"
+        ) from error
+
+
+def _composition_from_dict(data: Any, depth: int = 0) -> Composition:
+    if depth > _MOST_NESTING:
+        raise ValueError("nested too deeply")
+    if "sequential" in data:
+        return Sequential(tuple(_composition_from_dict(child, depth + 1) for child in data["sequential"]))
+    if "parallel" in data:
+        return Parallel(tuple(_composition_from_dict(child, depth + 1) for child in data["parallel"]))
+    if "mixture" in data:
+        parts = tuple(_composition_from_dict(child, depth + 1) for child in data["mixture"])
+        return Mixture(tuple(Fraction(weight) for weight in data["weights"]), parts)
+    epsilon, rho = (None if data[key] is None else Fraction(data[key]) for key in ("epsilon", "rho"))
+    if "filter" in data:
+        parts = tuple(_composition_from_dict(child, depth + 1) for child in data["filter"])
+        return Filter(str(data["name"]), Cost(epsilon, rho), parts)
+    return Event(
+        str(data["name"]),
+        Mechanism(data["mechanism"]),
+        Fraction(data["parameter"]),
+        Fraction(data["sensitivity"]),
+        Cost(epsilon, rho),
+        str(data["sees"]),
+        None if data["flaw"] is None else str(data["flaw"]),
+    )

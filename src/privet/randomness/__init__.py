@@ -1,0 +1,1 @@
+"""Randomness that is not a secret draw: keyed hashes, and public generators."""

@@ -1,0 +1,263 @@
+"""Schemas as YAML and JSON files.
+
+A file says exactly what the schema says: 1, 1.0, "1" and true are four different categories, and remain so. Both
+formats are read by JSON's rules: a plain scalar is a number, true, false or null only where it is so in JSON, and text
+otherwise. YAML's older rules, by which ``no`` is false and ``2024-01-01`` is a date, would silently change categories.
+Reading runs no code: tags, aliases and deep nesting are refused.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+
+from privet.errors import SchemaError
+from privet.schema.domains import Categorical, Domain, Numeric
+from privet.schema.schema import Schema, Unit
+from privet.writing import replace_text
+
+VERSION = 1
+MAX_DEPTH = 12
+"""A schema needs five levels; a file that nests deeper than this is not one."""
+
+
+def to_dict(schema: Schema) -> dict[str, Any]:
+    """The schema as plain data in a fixed order; options that have their default value are left out."""
+    document: dict[str, Any] = {
+        "version": VERSION,
+        "features": {name: _domain_to_dict(domain) for name, domain in schema.features.items()},
+        "target": _domain_to_dict(schema.target),
+        "neighbours": schema.neighbours,
+    }
+    if schema.unit is not None:
+        document["unit"] = {"column": schema.unit.column, "max_rows": schema.unit.max_rows}
+    if schema.inferred is not None:
+        document["inferred"] = schema.inferred
+    return document
+
+
+def _domain_to_dict(domain: Domain) -> dict[str, Any]:
+    if isinstance(domain, Categorical):
+        options: dict[str, Any] = {"other": domain.other or None, "missing": domain.missing or None}
+        entry: dict[str, Any] = {"type": "categorical", "categories": list(domain.categories)}
+    else:
+        options = {
+            "grid": domain.grid if domain.grid != "linear" else None,
+            "edges": None if domain.edges is None else [_short(edge) for edge in domain.edges],
+            "bins": domain.bins,
+            "missing": domain.missing or None,
+        }
+        entry = {"type": "numeric", "low": _short(domain.low), "high": _short(domain.high)}
+    return entry | {name: value for name, value in options.items() if value is not None}
+
+
+def _short(number: float) -> float | int:
+    """Write 17.0 as 17, which reads better and means the same bound."""
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def from_dict(document: Any) -> Schema:
+    """Make a schema from plain data, or say where in it something is wrong."""
+    known = ("version", "features", "target", "neighbours", "unit", "inferred")
+    entries = _mapping(document, "", known, required=("version", "features", "target"))
+    if entries["version"] != VERSION or type(entries["version"]) is not int:
+        _fail("version", f"this privet reads version {VERSION}, got {_kind(entries['version'])}; upgrade privet")
+    features = _mapping(entries["features"], "features")
+    unit = entries.get("unit")
+    if unit is not None:
+        unit = Unit(**_mapping(unit, "unit", ("column", "max_rows"), required=("column", "max_rows")))
+        _fail_if(unit.problem(), "unit")
+    return Schema(
+        {name: _domain_from_dict(entry, f"features.{name}") for name, entry in features.items()},
+        _domain_from_dict(entries["target"], "target"),
+        neighbours=entries.get("neighbours", "add_remove"),
+        unit=unit,
+        inferred=entries.get("inferred"),
+    )
+
+
+def _domain_from_dict(entry: Any, path: str) -> Domain:
+    kind = _mapping(entry, path, required=("type",))["type"]
+    domain: Domain
+    if kind == "numeric":
+        names = ("low", "high", "grid", "edges", "bins", "missing")
+        options = _options(entry, path, names, required=("low", "high"))
+        for name in ("low", "high"):
+            if not _is_number(options[name]):
+                _fail(f"{path}.{name}", f"expected a number, got {_kind(options[name])}; write it without quotes")
+        domain = Numeric(**options)
+    elif kind == "categorical":
+        options = _options(entry, path, ("categories", "other", "missing"), required=("categories",))
+        if not isinstance(options["categories"], list):
+            got = _kind(options["categories"])
+            _fail(f"{path}.categories", f'expected a list, got {got}; write ["a", "b"]')
+        domain = Categorical(**options)
+    else:
+        got = repr(kind) if isinstance(kind, str) else _kind(kind)
+        _fail(f"{path}.type", f"expected 'numeric' or 'categorical', got {got}")
+    _fail_if(domain.problem(), path)
+    return domain
+
+
+def _options(entry: Any, path: str, known: Collection[str], required: Collection[str]) -> dict[str, Any]:
+    options = dict(_mapping(entry, path, ("type", *known), required))
+    del options["type"]
+    return options
+
+
+def _mapping(
+    value: Any, path: str, known: Collection[str] | None = None, required: Collection[str] = ()
+) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        _fail(path, f"expected a mapping of names to values, got {_kind(value)}")
+    for name in value:
+        place = f"{path}.{name}".lstrip(".")
+        if not isinstance(name, str):
+            _fail(place, f"expected text as a name, got {_kind(name)}; put it in quotes")
+        if known is not None and name not in known:
+            _fail(place, f"unknown entry; known are {', '.join(known)}")
+    for name in required:
+        if name not in value:
+            _fail(f"{path}.{name}".lstrip("."), "this entry is missing; add it")
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "a mapping", list: "a list", str: "text", bool: "true or false", type(None): "nothing"}
+    return names.get(type(value), f"{value!r}" if _is_number(value) else f"a {type(value).__name__}")
+
+
+def _fail(path: str, problem: str) -> NoReturn:
+    raise SchemaError(f"{path or 'schema'}: {problem}")
+
+
+def _fail_if(problem: str | None, path: str) -> None:
+    if problem is not None:
+        _fail(path, problem)
+
+
+# --- Text ------------------------------------------------------------------------------------------------------
+
+
+def save(schema: Schema, path: str | PathLike[str]) -> None:
+    """Write a schema as YAML or JSON, by the file's suffix."""
+    if _suffix(path) == ".json":
+        text = json.dumps(to_dict(schema), indent=2, ensure_ascii=False) + "\n"
+    else:
+        text = yaml.dump(
+            to_dict(schema),
+            Dumper=_Dumper,
+            sort_keys=False,
+            allow_unicode=True,
+            default_flow_style=None,  # a mapping of scalars on one line, the others indented
+            width=110,
+        )
+    replace_text(path, text)
+
+
+def load(path: str | PathLike[str]) -> Schema:
+    """Read a schema from a YAML or JSON file."""
+    suffix = _suffix(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        if suffix == ".json":
+            document = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        else:
+            document = yaml.load(text, Loader=_Loader)  # a SafeLoader: it makes plain data only
+        return from_dict(document)
+    except SchemaError as error:
+        raise SchemaError(f"{path}: {_brief(str(error))}") from None
+    except (UnicodeDecodeError, ValueError, yaml.YAMLError, RecursionError) as error:
+        problem = _brief(" ".join(str(error).split())) or type(error).__name__
+        raise SchemaError(f"{path}: this is not a {suffix[1:].upper()} file: {problem}; correct it") from None
+
+
+def _brief(message: str, start: int = 300, end: int = 160) -> str:
+    """Shorten a long message, which may quote a file, in the middle: the remedy is at its end."""
+    return message if len(message) <= start + end else f"{message[:start]} ... {message[-end:]}"
+
+
+def _suffix(path: str | PathLike[str]) -> str:
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".yaml", ".yml", ".json"):
+        raise SchemaError(f"{path}: cannot tell the format from {suffix!r}; end the name in .yaml, .yml or .json")
+    return suffix
+
+
+def _unique(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    entries: dict[Any, Any] = {}
+    for name, value in pairs:
+        if name in entries:
+            raise SchemaError(f"{name!r} occurs twice in one mapping; keep one of them")
+        entries[name] = value
+    return entries
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise SchemaError(f"{name} is not a number that a schema can hold; give a finite one")
+
+
+_JSON_SCALARS = {
+    "null": re.compile(r"(?:null|)$"),
+    "bool": re.compile(r"(?:true|false)$"),
+    "int": re.compile(r"-?(?:0|[1-9][0-9]*)$"),
+    "float": re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$"),
+}
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader with JSON's scalars, unique keys, bounded nesting and no aliases."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012  # PyYAML's own class attribute
+        None: [(f"tag:yaml.org,2002:{kind}", pattern) for kind, pattern in _JSON_SCALARS.items()]
+    }
+    depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise SchemaError("aliases (*name) are not supported; write the entry out")
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise SchemaError(f"nested deeper than {MAX_DEPTH} levels; this is not a schema")
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        names = [self.construct_object(key, deep=True) for key, _ in node.value]
+        if any(isinstance(name, list | dict) for name in names):
+            raise SchemaError("a name must be text, not a list or mapping; put it in quotes")
+        return _unique(
+            (name, self.construct_object(value, deep=True)) for name, (_, value) in zip(names, node.value, strict=True)
+        )
+
+
+class _Dumper(yaml.SafeDumper):
+    """PyYAML's safe dumper, quoting every string that some YAML reader might take for something else."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+    def represent_sequence(
+        self, tag: str, sequence: Iterable[Any], flow_style: bool | None = None
+    ) -> yaml.SequenceNode:
+        return super().represent_sequence(tag, sequence, flow_style=True)
+
+
+_NEVER_MISREAD = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null|nan|inf)$)[a-z_][a-z0-9_]*$", re.IGNORECASE)
+
+
+def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    style = None if _NEVER_MISREAD.match(text) and "\n" not in text else '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent_text)

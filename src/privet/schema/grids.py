@@ -1,0 +1,77 @@
+"""Public grids: where the cuts of a numeric feature are, and which cell a number falls into.
+
+A grid is a strictly increasing tuple of cuts. The cell of a number is *the number of cuts strictly below it*, so that
+`cell <= c` says the same as `x <= cuts[c]`. Cuts are computed in exact or correctly rounded arithmetic, never by the
+platform's own `pow`, so that a schema means the same on every machine.
+"""
+
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from math import lcm
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+DEFAULT_BINS = 32
+MAX_CODES = 65_535
+"""The most codes that one feature may have, "other" and "missing" included."""
+
+_FIFTY_DIGITS = Context(prec=50)
+
+
+@lru_cache(maxsize=4096)
+def linear_cuts(low: float, high: float, bins: int) -> tuple[float, ...]:
+    """Cuts of `bins` cells of equal width, each the double nearest to its exact place."""
+    start, end = Fraction(low), Fraction(high)
+    # Whole numbers are faster than fractions, which would be reduced for every cut; Python rounds their quotients
+    # correctly.
+    unit = lcm(start.denominator, end.denominator)
+    first, last = (bound.numerator * (unit // bound.denominator) for bound in (start, end))
+    step = last - first
+    return _inner(((first * bins + step * i) / (unit * bins) for i in range(1, bins)), low, high)
+
+
+@lru_cache(maxsize=4096)
+def log_cuts(low: float, high: float, bins: int) -> tuple[float, ...]:
+    """Cuts whose distance from `low` grows geometrically: `low + (high - low + 1) ** (i / bins) - 1`.
+
+    The one that is added under the power keeps the spacing finite at `low`, so the grid also suits ranges that start at
+    or below zero. Near `low` cells are about one unit wide; a feature whose whole range is far below one unit should be
+    rescaled, or given explicit edges.
+    """
+    start = Decimal(low)
+    growth = _FIFTY_DIGITS.ln(_FIFTY_DIGITS.add(_FIFTY_DIGITS.subtract(Decimal(high), start), 1))
+
+    def cut(i: int) -> float:
+        power = _FIFTY_DIGITS.exp(_FIFTY_DIGITS.divide(_FIFTY_DIGITS.multiply(growth, i), bins))
+        return float(_FIFTY_DIGITS.add(start, _FIFTY_DIGITS.subtract(power, 1)))
+
+    return _inner((cut(i) for i in range(1, bins)), low, high)
+
+
+def _inner(cuts: Any, low: float, high: float) -> tuple[float, ...]:
+    """Drop cuts that rounding made equal or moved out of the range: a very narrow range has fewer cells."""
+    return tuple(dict.fromkeys(cut for cut in cuts if low <= cut < high))
+
+
+class Grid(NamedTuple):
+    """Cuts, prepared for counting; `cuts_per_unit` is zero if arithmetic does not find a value's nearest cut."""
+
+    cuts: npt.NDArray[np.float64]
+    cuts_per_unit: float
+
+
+@lru_cache(maxsize=4096)
+def prepared(cuts: tuple[float, ...]) -> Grid:
+    """Prepare strictly increasing cuts for counting."""
+    array = np.array(cuts, dtype=np.float64)
+    if len(array) < 2:
+        return Grid(array, 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        cuts_per_unit = (len(array) - 1) / (array[-1] - array[0])
+        # the same arithmetic as in `count_by_rounding`, where this is shown to be enough
+        nearest = (array - array[0]) * cuts_per_unit + 0.5
+        found_by_arithmetic = np.array_equal(np.floor(nearest), np.arange(len(array)))
+    return Grid(array, float(cuts_per_unit) if found_by_arithmetic else 0.0)

@@ -1,0 +1,265 @@
+"""What is public: features with their domains, the target, the neighbour relation, the unit of privacy.
+
+Before it spends anything, a learner may look at a schema and at public hints, and at nothing else. Therefore a schema
+is written from public knowledge (a codebook, a form, common sense), not from the data that it is to protect.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from json import dumps
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from privet.errors import SchemaError
+from privet.frames.values import Category
+from privet.schema.domains import Categorical, Domain, Numeric, has_surrogates, refuse
+from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
+from privet.schema.grids import DEFAULT_BINS, MAX_CODES
+
+if TYPE_CHECKING:
+    from privet.schema.check import CheckReport
+
+__all__ = ["MAX_CLASSES", "Categorical", "Domain", "Neighbours", "Numeric", "Schema", "Task", "Unit"]
+
+Neighbours = Literal["add_remove", "replace", "label"]
+Task = Literal["classification", "regression"]
+MAX_CLASSES = 1_000
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Whom the guarantee protects, where one person may have several rows.
+
+    Parameters
+    ----------
+    column : str
+        The column that identifies the person. It is not a feature.
+    max_rows : int
+        The most rows of one person that take part; the budget is divided accordingly.
+    """
+
+    column: str
+    max_rows: int
+
+    def problem(self) -> str | None:
+        """What is wrong with this unit, if anything, and the remedy."""
+        if not isinstance(self.column, str) or not self.column:
+            return f"column must be a column's name, got {self.column!r}; e.g. Unit('person_id', max_rows=5)"
+        if type(self.max_rows) is not int or self.max_rows < 1:
+            return f"max_rows must be a whole number of at least 1, got {self.max_rows!r}; e.g. max_rows=5"
+        return None
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Schema:
+    """All that is public about a table; immutable.
+
+    Parameters
+    ----------
+    features : mapping of str to Numeric or Categorical
+        The domain of each feature, in the order in which a plain array has its columns.
+    target : Categorical or Numeric
+        The classes, or the bounds of a regression target.
+    classes : sequence, optional
+        Shorthand for ``target=Categorical(classes)``.
+    neighbours : {"add_remove", "replace", "label"}
+        What the guarantee hides: whether a record is present, its content, or only its label.
+    unit : Unit, optional
+        Whom the guarantee protects, where one person may have several rows. By default every record counts as a
+        separate person.
+    inferred : str, optional
+        For a schema that was read off private data: why nothing is guaranteed.
+
+    Examples
+    --------
+    >>> schema = Schema({"age": Numeric(17, 90), "sex": Categorical(["Female", "Male"])}, classes=["no", "yes"])
+    >>> schema.encoding(bins=8).encode([[30, "Male"], [300, "Female"]]).tolist()
+    [[1, 7], [1, 0]]
+    """
+
+    _features: tuple[tuple[str, Domain], ...]
+    target: Domain
+    neighbours: Neighbours
+    unit: Unit | None
+    inferred: str | None
+
+    def __init__(
+        self,
+        features: Mapping[str, Domain],
+        target: Domain | None = None,
+        *,
+        classes: Iterable[Category] | None = None,
+        neighbours: Neighbours = "add_remove",
+        unit: Unit | None = None,
+        inferred: str | None = None,
+    ) -> None:
+        if not isinstance(features, Mapping) or not features:
+            raise SchemaError("features is empty; declare at least one, e.g. features={'age': Numeric(17, 90)}")
+        for name, domain in features.items():
+            if not isinstance(name, str) or not name or has_surrogates(name):
+                raise SchemaError(f"feature names must be non-empty strings, got {name!r}; rename the column")
+            if not isinstance(domain, Numeric | Categorical):
+                raise SchemaError(
+                    f"feature {name!r} must be Numeric or Categorical, got {type(domain).__name__}; "
+                    "e.g. Numeric(0, 100)"
+                )
+            refuse(f"feature {name!r}", domain.problem())
+        if target is not None and classes is not None:
+            raise SchemaError("target and classes were both given; pass one of them")
+        if classes is not None:
+            target = Categorical(classes)  # type: ignore[arg-type]  # made a tuple there
+        if neighbours not in get_args(Neighbours):
+            raise SchemaError(
+                f"neighbours must be one of {', '.join(map(repr, get_args(Neighbours)))}, got {neighbours!r}; "
+                "leave it out for 'add_remove'"
+            )
+        if unit is not None:
+            if not isinstance(unit, Unit):
+                raise SchemaError(f"unit must be a Unit, got {unit!r}; e.g. Unit('person_id', max_rows=5)")
+            refuse("unit", unit.problem())
+            if unit.column in features:
+                raise SchemaError(f"unit column {unit.column!r} is also a feature; drop it from the features")
+        if inferred is not None and not (isinstance(inferred, str) and inferred):
+            raise SchemaError(f"inferred must be a reason in words, got {inferred!r}; leave it out if there is none")
+        values = (tuple(features.items()), _checked_target(target), neighbours, unit, inferred)
+        for field, value in zip(self.__dataclass_fields__, values, strict=True):
+            object.__setattr__(self, field, value)
+
+    @property
+    def features(self) -> dict[str, Domain]:
+        """The domain of each feature, in schema order (a copy)."""
+        return dict(self._features)
+
+    def encoding(self, bins: int = DEFAULT_BINS) -> Encoding:
+        """How records become codes; numeric features that do not say otherwise have `bins` cells."""
+        if type(bins) is not int or not 2 <= bins < MAX_CODES:
+            raise SchemaError(f"bins must be a whole number from 2 to {MAX_CODES - 1:,}, got {bins!r}; e.g. 32")
+        if isinstance(self.target, Categorical):
+            target: ClassTarget | RangeTarget = ClassTarget(self.target.categories)
+        else:
+            target = RangeTarget(self.target.low, self.target.high)
+        return Encoding(tuple(domain.column(name, bins) for name, domain in self._features), target)
+
+    def digest(self) -> str:
+        """SHA-256 of the schema's canonical JSON; equal for equal schemas."""
+        return sha256(dumps(self.to_dict(), separators=(",", ":")).encode()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schema as plain data, as written to files."""
+        from privet.schema.files import to_dict
+
+        return to_dict(self)
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> "Schema":
+        """Make a schema from what `to_dict` returned."""
+        from privet.schema.files import from_dict
+
+        return from_dict(document)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the schema to a file: YAML or JSON, by its suffix."""
+        from privet.schema.files import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "Schema":
+        """Read a schema from a YAML or JSON file. Loading runs no code."""
+        from privet.schema.files import load
+
+        return load(path)
+
+    @classmethod
+    def from_dtypes(
+        cls,
+        frame: Any,
+        target: str | Domain,
+        *,
+        public: bool = False,
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+        missing: Collection[str] = (),
+        neighbours: Neighbours = "add_remove",
+        unit: Unit | None = None,
+    ) -> "Schema":
+        """Take categories from a frame's declared dtypes (pandas Categorical, polars Enum, booleans).
+
+        Parameters
+        ----------
+        target : str, Categorical or Numeric
+            A column's name, or the target's domain.
+        public : bool
+            Must be True: you state that the categories in the dtypes are public knowledge, and were not read off
+            the data.
+        bounds : mapping of str to (low, high)
+            Public bounds of the numeric columns, which a dtype does not declare.
+        missing : collection of str
+            The columns in which missing values have a code of their own.
+        """
+        from privet.schema.inference import from_dtypes
+
+        return from_dtypes(
+            frame, target, public=public, bounds=bounds, missing=missing, neighbours=neighbours, unit=unit
+        )
+
+    @classmethod
+    def infer(cls, frame: Any, target: Any, *, task: Task | None = None) -> "Schema":
+        """Read domains off the data. Nothing is guaranteed then, and the schema says so (`inferred`).
+
+        Parameters
+        ----------
+        target
+            A column's name, or the labels themselves.
+        task : {"classification", "regression"}, optional
+            What the target is. By default, a target of numbers that are not all whole is one for regression.
+        """
+        from privet.schema.inference import infer
+
+        return infer(frame, target, task)
+
+    def check(self, frame: Any, target: Any = None) -> "CheckReport":
+        """Report every way in which a frame breaks the schema. The report is not private: keep it to yourself.
+
+        Parameters
+        ----------
+        target
+            The labels, or the name of their column, to be checked too.
+        """
+        from privet.schema.check import check
+
+        return check(self, frame, target)
+
+    def __repr__(self) -> str:
+        shown = [f"        {name!r}: {domain!r},\n" for name, domain in self._features[:20]]
+        if len(self._features) > len(shown):
+            shown.append(f"        ... {len(self._features)} features in all\n")
+        lines = f"Schema(\n    features={{\n{''.join(shown)}    }},\n    target={self.target!r},\n"
+        lines += f"    neighbours={self.neighbours!r},\n"
+        lines += f"    unit={self.unit!r},\n" * (self.unit is not None)
+        lines += f"    inferred={self.inferred!r},\n" * (self.inferred is not None)
+        return lines + ")"
+
+
+def _checked_target(target: Domain | None) -> Domain:
+    if target is None:
+        raise SchemaError(
+            "target is missing; pass target=Categorical([...]), classes=[...] or target=Numeric(low, high)"
+        )
+    if not isinstance(target, Numeric | Categorical):
+        raise SchemaError(
+            f"target must be Categorical or Numeric, got {type(target).__name__}; e.g. Categorical(['no', 'yes'])"
+        )
+    refuse("target", target.problem())
+    if target.missing or (isinstance(target, Categorical) and target.other):
+        raise SchemaError("target cannot have other or missing; records with such a label are dropped: leave both out")
+    if isinstance(target, Categorical):
+        n_classes = len(target.categories)
+        if n_classes < 2:
+            raise SchemaError("target has one class; list every class that a record can have, at least two")
+        if n_classes > MAX_CLASSES:
+            raise SchemaError(
+                f"target has {n_classes:,} classes, more than {MAX_CLASSES:,}; "
+                "merge rare classes, or declare the target Numeric(low, high)"
+            )
+    return target

@@ -1,0 +1,68 @@
+"""Encoding a frame and its labels into a table, record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from privet.errors import SchemaError
+from privet.frames.opening import open_frame
+from privet.frames.values import quietly
+from privet.schema.encoding import Encoding
+from privet.schema.schema import Schema
+from privet.tables import MemoryTable
+from privet.tables.units import bound_rows, read_units
+
+
+def encode_table(
+    schema: Schema, encoding: Encoding, X: Any, y: Any, key: Callable[[], bytes], n_jobs: int = 1
+) -> MemoryTable:
+    """Encode features and labels; leave out records without a label, and rows of a unit beyond its maximum.
+
+    `key` draws a fresh secret key, which decides which rows of a unit stay.
+    """
+    if y is None:
+        raise SchemaError("fit() needs the labels: pass them as the second argument, fit(X, y)")
+    X = of_width(X, encoding.n_features)
+    if schema.unit is None:
+        codes, target = encoding.encode(X), encoding.encode_target(y)
+    else:
+        codes = encoding.encode(X, ignore=(schema.unit.column,))
+        target = encoding.encode_target(y)
+    if codes.shape[1] != len(target):
+        raise SchemaError("X and y differ in length: pass one label for each record")
+    if schema.unit is not None:
+        units = read_units(open_frame(X).named(schema.unit.column))
+        kept = bound_rows(units, codes, target, schema.unit.max_rows, key())
+        codes, target = np.ascontiguousarray(codes[:, kept]), target[kept]
+    return MemoryTable(encoding, codes, target, n_jobs=n_jobs)
+
+
+def of_width(X: Any, width: int) -> Any:
+    """Turn a list of rows into an array with `width` columns; return anything else as it is.
+
+    *Privacy.* An empty list has no width, and a row of another length depends on a single record, so neither raises an
+    error. All values of a row of another length count as missing.
+    """
+    if isinstance(X, np.ndarray) and X.shape in ((0,), (0, 0)):
+        return np.empty((0, width), dtype=X.dtype)
+    if not isinstance(X, list | tuple):
+        return X
+    array = np.full((len(X), width), None, dtype=object)
+    for i, cells in enumerate(map(_cells, X)):
+        if len(cells) == width:
+            for j, value in enumerate(cells):
+                array[i, j] = value
+    return array
+
+
+def _cells(row: Any) -> Sequence[Any]:
+    if type(row) in (list, tuple):
+        return row  # type: ignore[no-any-return]  # just seen to be one
+    try:
+        with quietly():
+            return [] if isinstance(row, str) else list(row)
+    except Exception:  # not a row at all
+        return []

@@ -1,0 +1,1 @@
+"""Compiled loops over codes: route, count, histogram, vote. Each has a plain twin in the tests."""

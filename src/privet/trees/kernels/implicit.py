@@ -1,0 +1,300 @@
+"""Compiled random trees that are never stored: every node is a pure function of the public seed, tree and path.
+
+Two rules. *Binary*: complete trees; a path is a heap number (the root is 1, children of v are 2v and 2v + 1).
+*Multi-way*: an ordered feature splits its node's current interval in two, an unordered one splits into all its codes
+and is then used up; a path is the hash of the path above it and the child taken.
+
+Each draw at a node is a further hash of the node's word, by purpose, so that no draw depends on how many others were
+made.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.compiling import compiled
+from privet.randomness.hashing import bounded, mix
+from privet.tables.protocol import IntArray
+from privet.trees.kernels.blocks import Codes, Whole
+
+_FEATURE, _CUT, _MISSING, _SUBSET, _CHILD, _BUCKET = 1, 2, 3, 4, 5, 6
+_ONE = np.uint64(1)
+
+
+class RandomRule(NamedTuple):
+    """What random trees are a function of, besides tree and path.
+
+    Attributes
+    ----------
+    multiway : bool
+        Which of the two rules.
+    seed : uint64
+        The public seed.
+    n_trees, depth, max_leaves, leaves_per_tree : int
+        `leaves_per_tree` is `max_leaves`, or the number of leaves if the binary rule has no more than that.
+    splittable : int32 array
+        The features with more than one cell.
+    ordered : bool array; n_cells, n_codes, missing : int64 arrays
+        The features' domains.
+    """
+
+    multiway: bool
+    seed: np.uint64
+    n_trees: int
+    depth: int
+    max_leaves: int
+    leaves_per_tree: int
+    splittable: NDArray[np.int32]
+    ordered: NDArray[np.bool_]
+    n_cells: IntArray
+    n_codes: IntArray
+    missing: IntArray
+
+
+@compiled
+def draw_subset(word: Whole, n_codes: Whole, subset: NDArray[np.uint64]) -> None:
+    """Draw a uniformly random set of codes that is neither empty nor full; of two codes, always the second."""
+    n_words = (n_codes + 63) // 64
+    if n_codes == 2:
+        subset[0] = np.uint64(2)
+        return
+    attempt = 0
+    while True:
+        purpose = mix(word, _SUBSET, attempt)
+        some, all_of_them = False, True
+        for index in range(n_words):
+            used = min(64, n_codes - 64 * index)
+            mask = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - used)
+            bits = mix(purpose, index, 0) & mask
+            subset[index] = bits
+            some = some or bits != np.uint64(0)
+            all_of_them = all_of_them and bits == mask
+        if some and not all_of_them:
+            return
+        attempt += 1
+
+
+@compiled
+def draw_binary(word: Whole, rule: RandomRule) -> tuple[Whole, Whole, bool]:
+    """Draw a node of the binary rule: feature, cut, and whether missing values go to the first child.
+
+    For an unordered feature the cut is -1, and `draw_subset` draws the codes that go to the second child.
+    """
+    feature = rule.splittable[np.int64(bounded(mix(word, _FEATURE, 0), rule.splittable.size))]
+    if not rule.ordered[feature]:
+        return feature, -1, False
+    cut = np.int64(bounded(mix(word, _CUT, 0), rule.n_cells[feature] - 1))
+    return feature, cut, (mix(word, _MISSING, 0) & _ONE) == _ONE
+
+
+@compiled
+def _second_child(code: Whole, feature: Whole, cut: Whole, missing_first: bool, rule: RandomRule) -> bool:
+    return not missing_first if code == rule.missing[feature] else code > cut
+
+
+@compiled
+def bucket(word: Whole, max_leaves: Whole) -> Whole:
+    """Return the bucket of a leaf, by a hash of its path."""
+    return np.int64(bounded(mix(word, _BUCKET, 0), max_leaves))
+
+
+@compiled
+def _leaf_binary(codes: Codes, row: Whole, tree: Whole, rule: RandomRule, subset: NDArray[np.uint64]) -> Whole:
+    path = _ONE
+    for _ in range(rule.depth):
+        word = mix(rule.seed, tree, path)
+        feature, cut, missing_first = draw_binary(word, rule)
+        code: Whole = np.int64(codes[feature, row])
+        if rule.ordered[feature]:
+            second = _second_child(code, feature, cut, missing_first, rule)
+        else:
+            draw_subset(word, rule.n_codes[feature], subset)
+            code = min(code, rule.n_codes[feature] - 1)
+            second = (subset[code // 64] >> np.uint64(code % 64)) & _ONE == _ONE
+        path = path + path + np.uint64(second)
+    n_leaves = _ONE << np.uint64(rule.depth)
+    if np.uint64(rule.leaves_per_tree) == n_leaves:
+        return np.int64(path - n_leaves)
+    return bucket(mix(rule.seed, tree, path), rule.max_leaves)
+
+
+@compiled
+def draw_multiway(word: Whole, ordered: NDArray[np.bool_], low: IntArray, high: IntArray) -> tuple[Whole, Whole, bool]:
+    """Draw a node of the multi-way rule: feature, cut (-1 if unordered), whether missing goes to the first child.
+
+    `low` and `high` are the node's current intervals of codes; at least one feature has more than one left. Features
+    are drawn until one can be split, which makes the choice uniform among those.
+    """
+    attempt = 0
+    while True:
+        feature = np.int64(bounded(mix(word, _FEATURE, attempt), low.size))
+        if high[feature] > low[feature]:
+            break
+        attempt += 1
+    if not ordered[feature]:
+        return feature, -1, False
+    cut = low[feature] + np.int64(bounded(mix(word, _CUT, 0), high[feature] - low[feature]))
+    return feature, cut, (mix(word, _MISSING, 0) & _ONE) == _ONE
+
+
+@compiled
+def enter_child(feature: Whole, cut: Whole, child: Whole, low: IntArray, high: IntArray) -> None:
+    """Shrink the interval of the feature that a node has split, for one of its children."""
+    if cut < 0:
+        high[feature] = low[feature]
+    elif child == 0:
+        high[feature] = cut
+    else:
+        low[feature] = cut + 1
+
+
+@compiled
+def root_word(seed: Whole, tree: Whole) -> Whole:
+    """Return the word of a multi-way tree's root."""
+    return mix(seed, tree, 1)
+
+
+@compiled
+def child_word(word: Whole, child: Whole) -> Whole:
+    """Return the word of a node's child."""
+    return mix(word, _CHILD, child)
+
+
+@compiled
+def _leaf_multiway(codes: Codes, row: Whole, tree: Whole, rule: RandomRule, low: IntArray, high: IntArray) -> Whole:
+    low[:] = 0
+    high[:] = rule.n_cells - 1
+    left = rule.splittable.size
+    word = root_word(rule.seed, tree)
+    for _ in range(rule.depth):
+        if left == 0:
+            break
+        feature, cut, missing_first = draw_multiway(word, rule.ordered, low, high)
+        code: Whole = np.int64(codes[feature, row])
+        child: Whole
+        if rule.ordered[feature]:
+            child = np.int64(_second_child(code, feature, cut, missing_first, rule))
+        else:
+            child = min(code, rule.n_codes[feature] - 1)
+        enter_child(feature, cut, child, low, high)
+        left -= high[feature] == low[feature]
+        word = child_word(word, child)
+    return bucket(word, rule.max_leaves)
+
+
+@compiled
+def route_random(
+    codes: Codes, start: int, stop: int, trees: IntArray, first_tree: int, rule: RandomRule, out: NDArray[np.int32]
+) -> None:
+    """Route rows start..stop; `out` gets one row for each tree from `first_tree` on.
+
+    If `trees` is not empty it names one tree for each row instead, and only out[0] is filled; -1 for no such tree.
+    """
+    subset = np.zeros((rule.n_codes.max() + 63) // 64, np.uint64)
+    low = np.zeros(rule.n_codes.size, np.int64)
+    high = np.zeros(rule.n_codes.size, np.int64)
+    for index in range(out.shape[0]):
+        for row in range(start, stop):
+            tree = first_tree + index if trees.size == 0 else trees[row]
+            if tree < 0 or tree >= rule.n_trees:
+                out[index, row - start] = -1
+                continue
+            if rule.multiway:
+                leaf = _leaf_multiway(codes, row, tree, rule, low, high)
+            else:
+                leaf = _leaf_binary(codes, row, tree, rule, subset)
+            out[index, row - start] = tree * rule.leaves_per_tree + leaf
+
+
+@compiled
+def fill_binary(
+    rule: RandomRule, feature: NDArray[np.int32], cut: NDArray[np.int32], missing_first: NDArray[np.bool_]
+) -> int:
+    """Write down the nodes of binary trees, except for their sets; return how many nodes split by a set.
+
+    A set of two codes is a threshold: only larger ones are left for `fill_subsets`, marked by a cut of -1.
+    """
+    n_sets = 0
+    for tree in range(feature.shape[0]):
+        for node in range(feature.shape[1]):
+            drawn, where, first = draw_binary(mix(rule.seed, tree, node + 1), rule)
+            if where < 0 and rule.n_codes[drawn] == 2:
+                where = 0
+            feature[tree, node], cut[tree, node] = drawn, where
+            missing_first[tree, node] = first and rule.missing[drawn] >= 0
+            n_sets += where < 0
+    return n_sets
+
+
+@compiled
+def fill_subsets(
+    rule: RandomRule,
+    feature: NDArray[np.int32],
+    cut: NDArray[np.int32],
+    set_index: NDArray[np.int32],
+    sets: NDArray[np.uint64],
+) -> None:
+    """Write down the sets of the nodes that `fill_binary` left."""
+    row = 0
+    for tree in range(feature.shape[0]):
+        for node in range(feature.shape[1]):
+            if cut[tree, node] < 0:
+                draw_subset(mix(rule.seed, tree, node + 1), rule.n_codes[feature[tree, node]], sets[row])
+                set_index[tree, node], cut[tree, node] = row, 0
+                row += 1
+
+
+@compiled
+def fill_multiway(
+    rule: RandomRule,
+    feature: NDArray[np.int32],
+    cut: NDArray[np.int32],
+    missing_first: NDArray[np.bool_],
+    first_child: NDArray[np.int32],
+    n_children: NDArray[np.int32],
+    leaf_bucket: NDArray[np.int32],
+    tree_offsets: IntArray,
+) -> bool:
+    """Write down the nodes of multi-way trees; False if they do not fit the arrays.
+
+    Depth first with a stack of open nodes, each with its own intervals; children of a node lie side by side.
+    """
+    width = rule.n_codes.size
+    room = rule.depth * max(2, rule.n_codes.max()) + 1
+    open_node, open_depth = np.zeros(room, np.int64), np.zeros(room, np.int64)
+    open_word = np.zeros(room, np.uint64)
+    open_low, open_high = np.zeros((room, width), np.int64), np.zeros((room, width), np.int64)
+    low, high = np.zeros(width, np.int64), np.zeros(width, np.int64)
+    used = 0
+    for tree in range(rule.n_trees):
+        tree_offsets[tree] = used
+        if used == feature.size:
+            return False
+        n_open = 1
+        open_node[0], open_depth[0], open_word[0] = used, 0, root_word(rule.seed, tree)
+        open_low[0], open_high[0] = 0, rule.n_cells - 1
+        used += 1
+        while n_open > 0:
+            n_open -= 1
+            node, level, word = open_node[n_open], open_depth[n_open], open_word[n_open]
+            low[:], high[:] = open_low[n_open], open_high[n_open]
+            if level == rule.depth or not np.any(high > low):
+                feature[node], leaf_bucket[node] = -1, bucket(word, rule.max_leaves)
+                continue
+            drawn, where, first = draw_multiway(word, rule.ordered, low, high)
+            children: Whole = rule.n_codes[drawn] if where < 0 else 2
+            if used + children > feature.size:
+                return False
+            feature[node], cut[node] = drawn, max(where, 0)
+            missing_first[node] = first and rule.missing[drawn] >= 0
+            first_child[node], n_children[node] = used, children
+            for child in range(children):
+                open_node[n_open], open_depth[n_open] = used + child, level + 1
+                open_word[n_open] = child_word(word, child)
+                open_low[n_open], open_high[n_open] = low, high
+                enter_child(drawn, where, child, open_low[n_open], open_high[n_open])
+                n_open += 1
+            used += children
+    tree_offsets[-1] = used
+    return True
