@@ -11,6 +11,8 @@ import pytest
 from privet.datasets import load_adult
 from tests.browser import CHROMIUM, browser
 
+pytestmark = pytest.mark.slow  # each command is a process of its own
+
 ROOT = Path(__file__).parents[1]
 REPEATABLY = [str(ROOT / "tests" / "run_repeatably.py"), "the first hour"]
 ADULT_SCHEMA = ROOT / "src" / "privet" / "datasets" / "adult.yaml"

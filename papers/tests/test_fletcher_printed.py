@@ -39,6 +39,7 @@ def test_equal_parts_are_refuted_even_with_a_private_rule():
     assert loss(SmoothForest(n_trees=3, max_depth=1, sensitivity="global"), 4) > 1.05
 
 
+@pytest.mark.slow
 def test_sampling_refutes_it_at_ninety_nine_percent():
     pair = smooth_sensitivity(gap=1)
     hits, trials = [], 800

@@ -34,6 +34,7 @@ EXPECTED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("learner", "records", "neighbours", "expected"), EXPECTED)
 def test_the_exact_loss_is_below_the_claim_and_what_it_was(learner, records, neighbours, expected):
     found = exact_audit(subject(learner, neighbours), records)

@@ -25,6 +25,7 @@ def refuted(findings):
     return [finding.name for finding in findings if finding.refuted]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.name)
 def test_a_planted_flaw_is_refuted_by_a_quick_audit(plant):
     with plant.planted():
@@ -88,6 +89,7 @@ def test_the_search_finds_what_all_fixed_pairs_miss(plant, monkeypatch):
     assert any(name.startswith("search") for name in refuted(findings))
 
 
+@pytest.mark.slow
 # The search is the same in every run: its choices come from a public seed, and its losses are exact.
 @pytest.mark.parametrize("name", sorted(published._HOME))
 def test_every_algorithm_as_printed_is_refuted_by_the_search(name):

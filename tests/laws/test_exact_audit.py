@@ -34,11 +34,13 @@ def test_the_label_of_a_leaf_spends_exactly_its_epsilon():
     assert loss(planted.Label(), neighbours="label") == pytest.approx(1.0, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("score", "expected"), [("mix", 1.239880), ("gini", 1.333333), ("errors", 1.489880)])
 def test_a_greedy_tree_of_depth_two_on_all_data_sets_of_up_to_four_records(score, expected):
     assert loss(planted.GreedyTree(score=score), epsilon=2.0, records=4) == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_greedy_tree_by_the_exponential_mechanism_stays_below_its_pure_cost():
     subject = planted.GreedyTree(score="gini")
     epsilon = float(Fraction(8 * Allowance.of(1.0, 1e-6).rho / 6) ** 1)

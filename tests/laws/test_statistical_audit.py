@@ -124,6 +124,7 @@ def test_float_laplace_is_refuted_by_its_low_order_bits_and_integer_noise_is_not
     assert not audit(in_integers, pair, 1.0, 8_000).refuted
 
 
+@pytest.mark.slow
 def test_contiguous_partition_is_refuted_and_coins_are_not(rng: np.random.Generator) -> None:
     n_trees = 5
     pair = neighbours.moving_partition(n_trees)

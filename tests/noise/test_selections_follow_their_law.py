@@ -51,6 +51,7 @@ def test_selections_have_their_rate_and_no_other(engine, draw, law, scores, rate
             assert p_value_of_choices(choices, law(scores, rate * factor)) < SURE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("draw", "law"), MECHANISMS)
 def test_opendp_selects_by_the_same_law(draw, law):
     # The source cannot be seeded. Right draws fail once in a billion runs at most; with these scores 4,000 of them pass

@@ -59,6 +59,7 @@ def audit(train: Any, *, trainings: int = 800, pairs: Any = (PAIR,), **more: Any
     return statistical_audit(train, pairs, max_trainings=trainings, **settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("python", [None, sys.executable], ids=["processes", "another interpreter"])
 def test_trainings_elsewhere_give_the_same_verdicts_as_here(trainers: Path, python: str | None) -> None:
     assert audit(f"{trainers}:reveal", n_jobs=2, python=python).refuted

@@ -175,6 +175,7 @@ def test_what_cannot_be_done_for_a_number_is_told_with_the_remedy(folder, argume
     assert message in said
 
 
+@pytest.mark.slow
 def test_a_regressor_is_audited_by_the_same_command(folder, monkeypatch):
     monkeypatch.setitem(whole.EFFORTS, "quick", whole.Effort(whole.SMALL_SHAPES, 240, 1, 1))
     train("--no-report", "--set", "n_trees=2", "--set", "max_depth=1")

@@ -269,6 +269,7 @@ def test_unknown_categories_and_classes_of_all_kinds_survive(tmp_path):
     assert again.classes_.tolist() == [True, False]
 
 
+@pytest.mark.slow
 def test_fuzzed_files_neither_crash_nor_run_code_nor_take_memory():
     outcome = fuzz(600, random_seed=11)
     assert outcome["loaded"] + outcome["refused"] >= 600

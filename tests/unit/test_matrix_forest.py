@@ -203,6 +203,7 @@ def simulated_noise(learner, share_delta=0.0, repetitions=60):
     return np.mean(squares), plan.design.chosen.noise**2, np.std(squares) / np.sqrt(repetitions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "learner",
     [

@@ -56,6 +56,7 @@ def test_what_is_public_and_has_no_seed_is_repeated_too():
     assert len({*first, *other}) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_tasks_of_workers_repeat_each_has_its_own_noise_and_ledgers_are_not_told(backend):
     X = np.random.default_rng(0).random((20, 2))
@@ -106,6 +107,7 @@ def test_a_shared_fixture_draws_the_same_whichever_test_comes_first(shared_noise
         assert noise() == shared_noise
 
 
+@pytest.mark.slow
 def test_a_program_draws_from_the_stream_that_it_is_given(tmp_path):
     root = Path(__file__).parents[2]
     script = tmp_path / "script.py"
