@@ -20,7 +20,7 @@ FLOOR := 55 # two points below what a third of the unit tests reached; raise it 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 14
 
-demo: .venv/dev.stamp ## train on Adult; print accuracies and what was spent; write model and report page to demo/
+demo: .venv/run.stamp ## train on Adult; print accuracies and what was spent; write model and report page to demo/
 	$(BIN)/python examples/adult_demo.py
 
 test: lint ## check style, types and import contracts, then run all tests
@@ -64,13 +64,18 @@ clean: ## remove everything that was made, .venv included
 	rm -rf .venv .venv-* .coverage .coverage.* build dist site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src papers tests benchmarks examples -type d -name __pycache__ -prune -exec rm -rf {} +
 
-# The build back end comes first and is used without isolation, so that it is pinned like everything else.
-.venv/dev.stamp: pyproject.toml papers/pyproject.toml constraints.txt
+# The build back ends come first and are used without isolation, so that they are pinned like everything else. The demo
+# needs no engine and no tool for developers.
+.venv/run.stamp: pyproject.toml papers/pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else \
 		"privet needs Python 3.11 or newer; give one with: make PYTHON=python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(PIP) hatchling editables
-	$(PIP) --no-build-isolation --editable '.[dev]' --editable papers
+	$(PIP) hatchling editables setuptools wheel
+	$(PIP) --no-build-isolation --editable '.[all]' --editable papers
+	@touch $@
+
+.venv/dev.stamp: .venv/run.stamp
+	$(PIP) --no-build-isolation --editable '.[dev]'
 	@touch $@
 
 .venv/docs.stamp: .venv/dev.stamp
@@ -79,7 +84,8 @@ clean: ## remove everything that was made, .venv included
 
 .venv-$(VERSION)/stamp: pyproject.toml papers/pyproject.toml constraints.txt
 	test -x .venv-$(VERSION)/bin/python || $(OTHER_PYTHON) -m venv .venv-$(VERSION)
-	.venv-$(VERSION)/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt hatchling editables
+	.venv-$(VERSION)/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt \
+		hatchling editables setuptools wheel
 	.venv-$(VERSION)/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt \
 		--no-build-isolation --editable '.[dev]' --editable papers
 	@touch $@
