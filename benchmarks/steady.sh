@@ -34,7 +34,7 @@ log=$(cd "$log" && pwd)
 clone=$(mktemp -d)
 git clone --quiet "$root" "$clone/privet" # what is not committed is not tested
 cd "$clone/privet"
-export PYTHONPATH=$clone/privet/src # before the editable install of the environment
+export PYTHONPATH=$clone/privet/src:$clone/privet/papers/src # before the editable installs of the environment
 
 "$python" -c 'while True: pass' &
 busy=$!
