@@ -3,6 +3,7 @@
 __all__ = [
     "AuditError",
     "BudgetError",
+    "IgnoredColumnsWarning",
     "LargeDeltaWarning",
     "ModelFileError",
     "NonPrivateWarning",
@@ -44,6 +45,10 @@ class PrivacyLeakWarning(UserWarning):
 
 class UnsoundWarning(UserWarning):
     """The algorithm is printed with a proof that does not hold; for comparison only."""
+
+
+class IgnoredColumnsWarning(UserWarning):
+    """A frame has columns that the schema does not name; they are ignored, and this is said once."""
 
 
 class LargeDeltaWarning(UserWarning):

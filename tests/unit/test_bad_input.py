@@ -33,7 +33,6 @@ CASES = {
     "duplicate categories": (lambda: Schema({"c": Categorical(["a", "a"])}, classes=["no", "yes"]), "c"),
     "2,000 classes": (lambda: Schema(FEATURES, classes=list(range(2000))), "classes"),
     "a column missing": (lambda: forest().fit(X[["age"]], Y), "colour"),
-    "a column extra": (lambda: forest().fit(X.assign(extra=1), Y), "extra"),
     "a column renamed": (lambda: forest().fit(X.rename(columns={"age": "aged"}), Y), "age"),
     "wrong declared type": (lambda: forest().fit(X.assign(age=["x"] * 20).astype({"age": "string"}), Y), "age"),
     "a schema for other data": (

@@ -117,7 +117,7 @@ AGE = "{type: numeric, low: 17, high: 90}"
 MALFORMED = [
     ("[]", ["schema: expected a mapping", "a list"]),
     ("", ["schema: expected a mapping", "nothing"]),
-    ("version: 2\nfeatures: {}\ntarget: {}", ["version:", "2", "upgrade"]),
+    ("version: 3\nfeatures: {}\ntarget: {}", ["version:", "3", "upgrade"]),
     ("version: true\nfeatures: {}\ntarget: {}", ["version:"]),
     (f"features: {{age: {AGE}}}\ntarget: {AGE}", ["version: this entry is missing"]),
     (f"version: 1\nfeatures: {{age: {AGE}}}", ["target: this entry is missing"]),

@@ -165,7 +165,7 @@ def _note(schema: Any, X: Any, y: Any) -> Given:
     if not isinstance(schema, Schema):
         raise AuditError("a private estimator has no schema, so its ledger claims nothing; give it one")
     unit, encoding = schema.unit, schema.encoding()
-    encoding.encode(X, ignore=() if unit is None else (unit.column,))
+    encoding.encode(X, ignore=schema.named_columns)
     encoding.encode_target(y)
     labels = np.asarray(y, dtype=object).tolist()
     names = tuple(str(name) for name in getattr(X, "columns", range(np.shape(X)[1])))

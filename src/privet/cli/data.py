@@ -11,8 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from privet.cli.console import note
 from privet.errors import ParameterError, SchemaError
-from privet.frames.opening import open_frame
+from privet.frames.opening import listed, open_frame
 from privet.schema.domains import Categorical, Domain
 from privet.schema.schema import Schema
 
@@ -44,27 +45,30 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
 def read_features(paths: Sequence[Path], schema: Schema) -> pd.DataFrame:
     """Read the features for a prediction. Further columns are ignored; a missing feature is an error."""
     frame, is_csv = _read_all(find_files(paths))
-    opened = open_frame(frame)
-    opened.places(list(schema.features), ignore=opened.names or ())
+    open_frame(frame).places(list(schema.features))
+    _selected(frame, schema, None)
     return _as_declared(frame[list(schema.features)], schema.features) if is_csv else frame[list(schema.features)]
 
 
 def read_labelled(paths: Sequence[Path], schema: Schema, target: str | None) -> tuple[pd.DataFrame, str]:
-    """Read features, unit and target; return them with the target's name."""
+    """Read features, unit and target; return them with the target's name. Further columns are dropped and named."""
     frame, is_csv = _read_all(find_files(paths))
     name = _target_column(frame, schema, target)
+    frame = _selected(frame, schema, name)
     return (_as_declared(frame, {**schema.features, name: schema.target}) if is_csv else frame), name
 
 
 def read_any(paths: Sequence[Path], schema: Schema, target: str | None) -> tuple[pd.DataFrame, str | None]:
     """Read whatever columns there are, for a check: any may be missing, including the target."""
     frame, is_csv = _read_all(find_files(paths))
-    name = target if target in frame.columns else None
+    wanted = schema.target_column if target is None else target
+    name = wanted if wanted in frame.columns else None
     spare = _spare_columns(frame, schema)
-    if target is None and len(spare) == 1:
+    if wanted is None and len(spare) == 1:
         name = spare[0]
+    frame = _selected(frame, schema, name)
     domains = schema.features if name is None else {**schema.features, name: schema.target}
-    return (_as_declared(frame, domains) if is_csv else frame), name or target
+    return (_as_declared(frame, domains) if is_csv else frame), name or wanted
 
 
 def read_undeclared(paths: Sequence[Path], rows: int | None = None) -> tuple[pd.DataFrame, bool]:
@@ -73,16 +77,26 @@ def read_undeclared(paths: Sequence[Path], rows: int | None = None) -> tuple[pd.
     return (_guess_types(frame) if is_csv else frame), is_csv
 
 
+def _selected(frame: pd.DataFrame, schema: Schema, target: str | None) -> pd.DataFrame:
+    """Drop the columns that are not used; say which ones, unless the schema lists them as ignored."""
+    spare = [name for name in _spare_columns(frame, schema) if name != target]
+    if spare:
+        note(f"privet: the schema does not name these columns, so they are ignored: {listed(spare)}")
+    unused = {*spare, *schema.ignored}
+    return frame[[name for name in frame.columns if name not in unused]]
+
+
 def _spare_columns(frame: Any, schema: Schema) -> list[str]:
-    unit = [] if schema.unit is None else [schema.unit.column]
-    return [name for name in open_frame(frame).names or () if name not in schema.features and name not in unit]
+    """Return the columns that the schema does not name."""
+    return list(open_frame(frame).unnamed(schema.named_columns))
 
 
 def _target_column(frame: Any, schema: Schema, named: str | None) -> str:
-    """Return the column to predict: the one named, or the only one that is neither a feature nor the unit."""
+    """Return the column to predict: the one named here or in the schema, or the only one that the schema leaves."""
     opened = open_frame(frame)
     # A misspelt feature is reported first, since it is what makes the choice of the target ambiguous.
-    opened.places(list(schema.features), ignore=opened.names or ())
+    opened.places(list(schema.features))
+    named = schema.target_column if named is None else named
     if named is not None:
         opened.named(named)
         return named
@@ -92,8 +106,8 @@ def _target_column(frame: Any, schema: Schema, named: str | None) -> str:
     if not spare:
         raise SchemaError("every column is a feature or the unit, none is left to predict; name it with --target")
     raise SchemaError(
-        f"these columns are not features: {', '.join(map(repr, spare))}; say which one to predict with --target, "
-        "and drop the others or declare them in the schema"
+        f"these columns are not features: {listed(spare)}; say which one to predict with --target, or write "
+        "target_column into the schema"
     )
 
 

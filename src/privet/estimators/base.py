@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from privet.errors import LargeDeltaWarning, NonPrivateWarning, ParameterError, PrivacyLeakWarning, SchemaError
 from privet.estimators.learning import Hints, Learner, NumberModel
+from privet.frames.opening import one_column
 from privet.mechanisms.release import Noise, noise_source, open_release, secret_key
 from privet.parameters import threads
 from privet.privacy import budgets
@@ -101,10 +102,11 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         Parameters
         ----------
         X : pandas, polars or PyArrow frame, or NumPy array
-            The features; columns in any order for a frame, in the schema's order for an array.
+            The features; columns in any order for a frame, in the schema's order for an array. A frame's further
+            columns are ignored; an `IgnoredColumnsWarning` names them once, unless the schema lists them.
         y : array-like
-            The labels, or the numbers of a regression target. A record is left out if its label is not in the schema,
-            or its target is not a number.
+            The labels, or the numbers of a regression target: a list, an array, a column of any library, or a frame of
+            one column. A record is left out if its label is not in the schema, or its target is not a number.
         """
         return self._fit(self._learner, X, y, unsupported)
 
@@ -129,7 +131,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
             )
         # Both are looked up once, here: what other threads change during the fit does not affect it.
         charged, noise = budgets.in_force(self._carried_budgets), noise_source()
-        schema, X, y = self._read(X, y)
+        schema, X, y = self._read(X, one_column(y))
         learner, encoding, plan, stated = self._plan(make_learner, schema, self.n_rows_hint, noise)
         _warn_of_large_delta(stated.allowance, self.n_rows_hint, again=False)
         rng = public_rng(self.random_state)
@@ -198,7 +200,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
                 validate_data(self, X, reset=False, skip_check_array=True)
             else:
                 X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite="allow-nan")
-        return self.model_.encoding.encode(X, ignore=self._extra_columns)
+        return self.model_.encoding.encode(X, ignore=self.schema_.named_columns)
 
     def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:
         """Set the public attributes of a fitted estimator, after a fit or from a file."""
@@ -206,7 +208,6 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         if self.schema is not None:
             self.n_features_in_ = len(schema.features)
             self.feature_names_in_ = np.array(list(schema.features), dtype=object)
-        self._extra_columns = () if schema.unit is None else (schema.unit.column,)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from privet.errors import SchemaError
-from privet.frames.opening import open_frame, read_feature
+from privet.frames.opening import open_frame, read_feature, say_ignored
 from privet.frames.values import Values
 from privet.parameters import check_choice
 from privet.schema.domains import Categorical, Domain, Numeric
@@ -100,6 +100,8 @@ class SchemaScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
             neighbours=schema.neighbours,
             unit=schema.unit,
             inferred=schema.inferred,
+            ignored=schema.ignored,
+            target_column=schema.target_column,
         )
 
     def _outputs(self, schema: Schema) -> dict[str, Domain]:
@@ -125,8 +127,9 @@ class SchemaScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
 
     def _places(self, X: Any, schema: Schema) -> tuple[Any, list[int]]:
         opened = open_frame(X)
-        unit = () if schema.unit is None else (schema.unit.column,)
-        return opened, opened.places(list(schema.features), unit)
+        places = opened.places(list(schema.features))
+        say_ignored(opened.unnamed(schema.named_columns))
+        return opened, places
 
     def _checked_schema(self) -> Schema:
         if not isinstance(self.schema, Schema):

@@ -74,7 +74,7 @@ def onnx_inputs(estimator: Any, frame: Any) -> dict[str, NDArray[Any]]:
     """Return a frame as what the ONNX model of an estimator takes: for each feature a column of doubles or strings."""
     encoding = forest_of(estimator).encoding
     opened = open_frame(frame)
-    places = opened.places([column.name for column in encoding.columns], ignore=opened.names or ())
+    places = opened.places([column.name for column in encoding.columns])
     inputs: dict[str, NDArray[Any]] = {}
     for column, place in zip(encoding.columns, places, strict=True):
         values = read_feature(opened, place)

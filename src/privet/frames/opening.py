@@ -1,5 +1,6 @@
 """Opening a frame of any library: its column names, and its columns one by one."""
 
+import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -8,11 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privet.errors import SchemaError
+from privet.errors import IgnoredColumnsWarning, SchemaError
 from privet.frames.columns import read_values
 from privet.frames.values import Values
 
 _ROWS_TURNED_AT_ONCE = 1 << 16
+_said_to_be_ignored: set[tuple[str, ...]] = set()  # in this process
 
 
 @dataclass(frozen=True)
@@ -24,24 +26,26 @@ class Frame:
     n_rows: int
     column: Callable[[int], Any]
 
-    def places(self, names: Sequence[str], ignore: Collection[str] = ()) -> list[int]:
-        """The position of each named column. Any column that is neither named nor ignored is an error."""
+    def places(self, names: Sequence[str]) -> list[int]:
+        """The position of each named column; that one is missing is an error. Further columns do not matter."""
         if self.names is None:
             if self.n_columns != len(names):
                 raise SchemaError(
                     f"the array has {self.n_columns} columns, but the schema has {len(names)} features; "
-                    f"pass one column per feature, in schema order: {_listed(names)}"
+                    f"pass one column per feature, in schema order: {listed(names)}"
                 )
             return list(range(len(names)))
+        present = set(self.names)
         for name in names:
-            if name not in self.names:
+            if name not in present:
                 raise SchemaError(f"column {name!r} is missing; {self._remedy(name, names)}")
-        for name in self.names:
-            if name not in names and name not in ignore:
-                near = get_close_matches(str(name), names, n=1)
-                hint = f" (the schema has a feature {near[0]!r}, which the frame has too)" if near else ""
-                raise SchemaError(f"column {name!r} is not in the schema{hint}; drop it, or declare it")
-        return [self.names.index(name) for name in names]
+        place_of = {name: place for place, name in enumerate(self.names)}
+        return [place_of[name] for name in names]
+
+    def unnamed(self, names: Collection[str]) -> tuple[str, ...]:
+        """The columns that are not among `names`, in the frame's order."""
+        known = set(names)
+        return tuple(str(name) for name in self.names or () if name not in known)
 
     def named(self, name: str) -> Any:
         """The column of this name, as an object of the frame's own library."""
@@ -88,6 +92,33 @@ def open_frame(frame: Any) -> Frame:
     return Frame(names, len(names), len(eager), lambda place: eager.get_column(names[place]).to_native())
 
 
+def say_ignored(names: tuple[str, ...]) -> None:
+    """Warn that columns are ignored, once in a process for the same columns. Depends on their names alone."""
+    if names and names not in _said_to_be_ignored:
+        _said_to_be_ignored.add(names)
+        warnings.warn(
+            f"the schema does not name these columns, so they are ignored: {listed(names)}; list them in the schema's "
+            "`ignored` if that is meant",
+            IgnoredColumnsWarning,
+            stacklevel=2,
+        )
+
+
+def one_column(labels: Any) -> Any:
+    """Return the only column of a frame or of a two-dimensional array; anything else is returned as it is."""
+    if isinstance(labels, np.ndarray | list | tuple) or not (
+        hasattr(labels, "columns") or hasattr(labels, "column_names")
+    ):
+        return labels
+    opened = open_frame(labels)
+    if opened.n_columns != 1:
+        names = listed([str(name) for name in opened.names or ()])
+        raise SchemaError(
+            f"the target must be one column, got a frame of {opened.n_columns}: {names}; pass the column to predict"
+        )
+    return opened.column(0)
+
+
 def stored_by_rows(frame: Any) -> bool:
     """Whether a frame is a plain array of numbers that is stored row by row."""
     if type(frame) is not np.ndarray:  # a masked array would lose its mask
@@ -121,7 +152,8 @@ def _array_of_rows(rows: Sequence[Any]) -> npt.NDArray[Any]:
     return array
 
 
-def _listed(names: Collection[str], most: int = 8) -> str:
+def listed(names: Collection[str], most: int = 8) -> str:
+    """Names for a message, the first few of many."""
     shown = ", ".join(map(repr, list(names)[:most]))
     return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from privet.errors import SchemaError
 from privet.frames.columns import read_values
-from privet.frames.opening import Frame, open_frame, read_feature
+from privet.frames.opening import Frame, one_column, open_frame, read_feature
 from privet.frames.values import Values
 from privet.schema.domains import Categorical, Domain, Numeric
 from privet.schema.schema import Schema
@@ -82,7 +82,7 @@ def check(schema: Schema, frame: Any, target: Any = None) -> CheckReport:
         if opened.names is not None and target in opened.names:
             findings += _check_target(schema.target, target, opened.named(target))
     elif target is not None:
-        findings += _check_target(schema.target, "target", target)
+        findings += _check_target(schema.target, "target", one_column(target))
     return CheckReport(tuple(findings))
 
 
@@ -92,10 +92,7 @@ def _check_names(schema: Schema, frame: Frame, target: Any) -> list[Finding]:
     if frame.names is not None:
         expected += [schema.unit.column] if schema.unit is not None else []
         absent = [name for name in expected if name not in frame.names]
-        extra = [str(name) for name in frame.names if name not in expected]
-        return [Finding(name, "absent column", 1, "add it, or rename its column") for name in absent] + [
-            Finding(name, "extra column", 1, "drop it, or declare it") for name in extra
-        ]
+        return [Finding(name, "absent column", 1, "add it, or rename its column") for name in absent]
     if frame.n_columns != len(features):
         message = f"pass one column for each of the {len(features)} features, in schema order"
         return [Finding("(all)", "number of columns", frame.n_columns, message)]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from privet.errors import SchemaError
 from privet.frames.columns import read_values
-from privet.frames.opening import column_blocks, open_frame, read_feature, stored_by_rows
+from privet.frames.opening import column_blocks, one_column, open_frame, read_feature, say_ignored, stored_by_rows
 from privet.frames.values import Category, Values
 from privet.schema.grids import MAX_CODES
 
@@ -213,11 +213,14 @@ class Encoding:
             A pandas or polars DataFrame, PyArrow Table or narwhals frame, whose columns may be in any order; or a
             NumPy array or list of rows, whose columns are in schema order.
         ignore
-            Names of further columns that the frame may have, such as the target or the unit.
+            Names of further columns of which nothing is said, such as the target or the unit. All columns that the
+            schema does not name are ignored, these in silence and others with a warning.
         """
         opened = open_frame(frame)
         codes = np.empty((self.n_features, opened.n_rows), dtype=self.dtype)
-        places = opened.places([column.name for column in self.columns], ignore)
+        names = [column.name for column in self.columns]
+        places = opened.places(names)
+        say_ignored(opened.unnamed([*names, *ignore]))
         left = list(range(self.n_features))
         # Only writable arrays: for read-only ones numba would have to compile the kernel once more.
         if stored_by_rows(frame) and frame.dtype == np.float64 and frame.flags.writeable:
@@ -235,7 +238,7 @@ class Encoding:
 
     def encode_target(self, y: Any) -> npt.NDArray[np.int32]:
         """Encode class labels or a regression target; -1 marks a record that is to be dropped."""
-        return self.target.encode(read_values(y))
+        return self.target.encode(read_values(one_column(y)))
 
     def decode_cut(self, feature: int, code: int) -> float:
         """The threshold t for which `code(x) <= code` is the same as `x <= t`."""

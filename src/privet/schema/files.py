@@ -20,7 +20,8 @@ from privet.schema.domains import Categorical, Domain, Numeric
 from privet.schema.schema import Schema, Unit
 from privet.writing import replace_text
 
-VERSION = 1
+VERSION = 2
+"""The newest version; a schema that needs nothing of it is written as version 1, which every privet reads."""
 MAX_DEPTH = 12
 """A schema needs five levels; a file that nests deeper than this is not one."""
 
@@ -28,7 +29,7 @@ MAX_DEPTH = 12
 def to_dict(schema: Schema) -> dict[str, Any]:
     """The schema as plain data in a fixed order; options that have their default value are left out."""
     document: dict[str, Any] = {
-        "version": VERSION,
+        "version": VERSION if schema.ignored or schema.target_column is not None else 1,
         "features": {name: _domain_to_dict(domain) for name, domain in schema.features.items()},
         "target": _domain_to_dict(schema.target),
         "neighbours": schema.neighbours,
@@ -37,6 +38,10 @@ def to_dict(schema: Schema) -> dict[str, Any]:
         document["unit"] = {"column": schema.unit.column, "max_rows": schema.unit.max_rows}
     if schema.inferred is not None:
         document["inferred"] = schema.inferred
+    if schema.ignored:
+        document["ignored"] = list(schema.ignored)
+    if schema.target_column is not None:
+        document["target_column"] = schema.target_column
     return document
 
 
@@ -62,10 +67,11 @@ def _short(number: float) -> float | int:
 
 def from_dict(document: Any) -> Schema:
     """Make a schema from plain data, or say where in it something is wrong."""
-    known = ("version", "features", "target", "neighbours", "unit", "inferred")
+    known = ("version", "features", "target", "neighbours", "unit", "inferred", "ignored", "target_column")
     entries = _mapping(document, "", known, required=("version", "features", "target"))
-    if entries["version"] != VERSION or type(entries["version"]) is not int:
-        _fail("version", f"this privet reads version {VERSION}, got {_kind(entries['version'])}; upgrade privet")
+    version = entries["version"]
+    if type(version) is not int or not 1 <= version <= VERSION:
+        _fail("version", f"this privet reads versions up to {VERSION}, got {_kind(version)}; upgrade privet")
     features = _mapping(entries["features"], "features")
     unit = entries.get("unit")
     if unit is not None:
@@ -77,7 +83,15 @@ def from_dict(document: Any) -> Schema:
         neighbours=entries.get("neighbours", "add_remove"),
         unit=unit,
         inferred=entries.get("inferred"),
+        ignored=_list_of_names(entries.get("ignored", []), "ignored"),
+        target_column=entries.get("target_column"),
     )
+
+
+def _list_of_names(value: Any, path: str) -> list[str]:
+    if not isinstance(value, list):
+        _fail(path, f"expected a list of names, got {_kind(value)}; write [id, notes]")
+    return value
 
 
 def _domain_from_dict(entry: Any, path: str) -> Domain:

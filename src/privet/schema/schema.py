@@ -70,6 +70,11 @@ class Schema:
         separate person.
     inferred : str, optional
         For a schema that was read off private data: why nothing is guaranteed.
+    ignored : sequence of str
+        Columns that a table has and that are not used, such as identifiers and free text. Columns that the schema does
+        not name are ignored, too; of these, nothing needs to be said.
+    target_column : str, optional
+        The name of the column to predict, for commands that read it from the same table.
 
     Examples
     --------
@@ -83,6 +88,8 @@ class Schema:
     neighbours: Neighbours
     unit: Unit | None
     inferred: str | None
+    ignored: tuple[str, ...] = ()
+    target_column: str | None = None
 
     def __init__(
         self,
@@ -93,6 +100,8 @@ class Schema:
         neighbours: Neighbours = "add_remove",
         unit: Unit | None = None,
         inferred: str | None = None,
+        ignored: Iterable[str] = (),
+        target_column: str | None = None,
     ) -> None:
         if not isinstance(features, Mapping) or not features:
             raise SchemaError("features is empty; declare at least one, e.g. features={'age': Numeric(17, 90)}")
@@ -122,7 +131,9 @@ class Schema:
                 raise SchemaError(f"unit column {unit.column!r} is also a feature; drop it from the features")
         if inferred is not None and not (isinstance(inferred, str) and inferred):
             raise SchemaError(f"inferred must be a reason in words, got {inferred!r}; leave it out if there is none")
-        values = (tuple(features.items()), _checked_target(target), neighbours, unit, inferred)
+        refuse("target_column", _problem_of_target_column(target_column, features, unit))
+        ignored = _checked_ignored(ignored, features, unit, target_column)
+        values = (tuple(features.items()), _checked_target(target), neighbours, unit, inferred, ignored, target_column)
         for field, value in zip(self.__dataclass_fields__, values, strict=True):
             object.__setattr__(self, field, value)
 
@@ -130,6 +141,13 @@ class Schema:
     def features(self) -> dict[str, Domain]:
         """The domain of each feature, in schema order (a copy)."""
         return dict(self._features)
+
+    @property
+    def named_columns(self) -> tuple[str, ...]:
+        """Every column that the schema names: features, the unit, the target and those that it ignores."""
+        unit = () if self.unit is None else (self.unit.column,)
+        target = () if self.target_column is None else (self.target_column,)
+        return (*(name for name, _ in self._features), *unit, *target, *self.ignored)
 
     def encoding(self, bins: int = DEFAULT_BINS) -> Encoding:
         """How records become codes; numeric features that do not say otherwise have `bins` cells."""
@@ -238,7 +256,34 @@ class Schema:
         lines += f"    neighbours={self.neighbours!r},\n"
         lines += f"    unit={self.unit!r},\n" * (self.unit is not None)
         lines += f"    inferred={self.inferred!r},\n" * (self.inferred is not None)
+        lines += f"    ignored={list(self.ignored)!r},\n" * bool(self.ignored)
+        lines += f"    target_column={self.target_column!r},\n" * (self.target_column is not None)
         return lines + ")"
+
+
+def _problem_of_target_column(name: str | None, features: Mapping[str, Domain], unit: Unit | None) -> str | None:
+    if name is None:
+        return None
+    if not isinstance(name, str) or not name or has_surrogates(name):
+        return f"must be a column's name, got {name!r}; or leave it out"
+    if name in features or (unit is not None and name == unit.column):
+        return f"{name!r} is also a feature or the unit; drop it from there"
+    return None
+
+
+def _checked_ignored(
+    names: Iterable[str], features: Mapping[str, Domain], unit: Unit | None, target: str | None
+) -> tuple[str, ...]:
+    listed = (names,) if isinstance(names, str) or not isinstance(names, Iterable) else tuple(names)
+    used = {*features, *([] if unit is None else [unit.column]), *([] if target is None else [target])}
+    for name in listed:
+        if not isinstance(name, str) or not name or has_surrogates(name):
+            raise SchemaError(f"ignored must list names of columns, got {name!r}; e.g. ignored=['id', 'notes']")
+        if name in used:
+            raise SchemaError(f"column {name!r} is ignored and used; drop it from one of the two")
+    if len(set(listed)) < len(listed):
+        raise SchemaError("ignored lists a column twice; list it once")
+    return listed
 
 
 def _checked_target(target: Domain | None) -> Domain:

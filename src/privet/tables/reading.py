@@ -26,11 +26,7 @@ def encode_table(
     if y is None:
         raise SchemaError("fit() needs the labels: pass them as the second argument, fit(X, y)")
     X = of_width(X, encoding.n_features)
-    if schema.unit is None:
-        codes, target = encoding.encode(X), encoding.encode_target(y)
-    else:
-        codes = encoding.encode(X, ignore=(schema.unit.column,))
-        target = encoding.encode_target(y)
+    codes, target = encoding.encode(X, ignore=schema.named_columns), encoding.encode_target(y)
     if codes.shape[1] != len(target):
         raise SchemaError("X and y differ in length: pass one label for each record")
     if schema.unit is not None:
