@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from privet.errors import ParameterError
 from privet.mechanisms.exact_integer import LIMIT
 from privet.privacy import laws
+from privet.privacy.conversions import epsilon_to_zcdp, zcdp_to_epsilon
+from privet.privacy.terms import friendly_rate_down, friendly_scale_up, friendly_sigma_squared_up
 
 NOISE = [
     laws.DiscreteLaplace(Fraction(1, 50)),
@@ -165,17 +167,17 @@ def test_scores_are_integers(scores):
 
 @pytest.mark.parametrize(("epsilon", "rho"), [("0.1", 0.000321), ("1", 0.024356), ("4", 0.3111)])
 def test_rho_is_the_published_one(epsilon, rho):
-    assert float(laws.epsilon_to_zcdp(Fraction(epsilon), Fraction("1e-6"))) == pytest.approx(rho, rel=2e-4)
+    assert float(epsilon_to_zcdp(Fraction(epsilon), Fraction("1e-6"))) == pytest.approx(rho, rel=2e-4)
 
 
 @pytest.mark.parametrize("epsilon", ["0.01", "0.1", "1", "7.3", "100", "20000"])
 @pytest.mark.parametrize("delta", ["1e-6", "0.3", "1e-12"])
 def test_conversions_never_understate_and_lose_little(epsilon, delta):
     epsilon, delta = Fraction(epsilon), Fraction(delta)
-    rho = laws.epsilon_to_zcdp(epsilon, delta)
-    back = laws.zcdp_to_epsilon(rho, delta)
+    rho = epsilon_to_zcdp(epsilon, delta)
+    back = zcdp_to_epsilon(rho, delta)
     assert back <= epsilon
-    assert laws.zcdp_to_epsilon(rho * (1 + Fraction(1, 2**20)), delta) > epsilon
+    assert zcdp_to_epsilon(rho * (1 + Fraction(1, 2**20)), delta) > epsilon
     assert rho.denominator & (rho.denominator - 1) == 0
     # Independently of OpenDP: at some Renyi order the claimed epsilon comes with no more than delta.
     orders = 1 + np.logspace(-6, 8, 20_000)
@@ -185,15 +187,15 @@ def test_conversions_never_understate_and_lose_little(epsilon, delta):
 
 def test_conversions_at_their_ends():
     million = Fraction("1e-6")
-    assert laws.zcdp_to_epsilon(Fraction(0), million) == 0
+    assert zcdp_to_epsilon(Fraction(0), million) == 0
     for rho, delta in ((Fraction(1), Fraction(0)), (Fraction(-1), million), (Fraction(1), Fraction(1))):
         with pytest.raises(ParameterError):
-            laws.zcdp_to_epsilon(rho, delta)
+            zcdp_to_epsilon(rho, delta)
     enormous = Fraction(10**8)
-    assert enormous < laws.zcdp_to_epsilon(enormous, million) < 1.001 * 10**8
+    assert enormous < zcdp_to_epsilon(enormous, million) < 1.001 * 10**8
     for epsilon, delta in ((Fraction(1), Fraction(0)), (Fraction(0), million), (Fraction(1), Fraction(1))):
         with pytest.raises(ParameterError):
-            laws.epsilon_to_zcdp(epsilon, delta)
+            epsilon_to_zcdp(epsilon, delta)
 
 
 positive = st.fractions(min_value=Fraction(1, 10**5), max_value=10**13)
@@ -202,9 +204,9 @@ positive = st.fractions(min_value=Fraction(1, 10**5), max_value=10**13)
 @given(positive)
 def test_friendly_parameters_are_near_on_the_private_side_and_fit(x):
     scale, variance, rate = (
-        laws.friendly_scale_up(x),
-        laws.friendly_sigma_squared_up(x),
-        laws.friendly_rate_down(1 / x),
+        friendly_scale_up(x),
+        friendly_sigma_squared_up(x),
+        friendly_rate_down(1 / x),
     )
     assert x <= scale <= x * (1 + Fraction(1, 2**30))
     assert x <= variance <= x * (1 + Fraction(1, 2**28))
@@ -212,16 +214,16 @@ def test_friendly_parameters_are_near_on_the_private_side_and_fit(x):
     assert scale.numerator <= LIMIT
     assert rate.denominator <= LIMIT
     assert math.isqrt(variance.numerator) ** 2 == variance.numerator
-    assert laws.friendly_scale_up(scale) == scale
-    assert laws.friendly_sigma_squared_up(variance) == variance
-    assert laws.friendly_rate_down(rate) == rate
+    assert friendly_scale_up(scale) == scale
+    assert friendly_sigma_squared_up(variance) == variance
+    assert friendly_rate_down(rate) == rate
     assert Fraction(float(scale)) == scale
 
 
 def test_friendly_parameters_stop_where_noise_is_never_seen():
-    assert laws.friendly_scale_up(Fraction(1, 10**30)) == Fraction(1, 2**20)
-    assert laws.friendly_rate_down(Fraction(10**30)) == 2**20
-    assert laws.friendly_rate_down(Fraction(0)) == 0
-    for refuse in (laws.friendly_scale_up, laws.friendly_sigma_squared_up, laws.friendly_rate_down):
+    assert friendly_scale_up(Fraction(1, 10**30)) == Fraction(1, 2**20)
+    assert friendly_rate_down(Fraction(10**30)) == 2**20
+    assert friendly_rate_down(Fraction(0)) == 0
+    for refuse in (friendly_scale_up, friendly_sigma_squared_up, friendly_rate_down):
         with pytest.raises(ParameterError):
             refuse(Fraction(-1))

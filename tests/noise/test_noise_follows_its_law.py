@@ -7,7 +7,8 @@ import pytest
 
 from privet.errors import ParameterError
 from privet.mechanisms import samplers
-from privet.privacy.laws import DiscreteGaussian, DiscreteLaplace, friendly_scale_up, friendly_sigma_squared_up
+from privet.privacy.laws import DiscreteGaussian, DiscreteLaplace
+from privet.privacy.terms import friendly_scale_up, friendly_sigma_squared_up
 from privet.randomness.public import SeededSource
 
 from .law_tests import SURE, SURE_OF_THE_SYSTEM, p_value_of_noise

@@ -8,6 +8,7 @@ import pytest
 from privet.errors import ParameterError
 from privet.mechanisms import samplers
 from privet.privacy import laws
+from privet.privacy.terms import friendly_rate_down
 from privet.randomness.public import SeededSource
 
 from .law_tests import SURE, SURE_OF_THE_SYSTEM, p_value_of_choices
@@ -20,7 +21,7 @@ CASES = [
     ([0, 0], Fraction(1)),
     ([3, 5], Fraction(1, 2)),
     ([0, 1, 2, 3], Fraction(1)),
-    ([-7, 4, 4, 1, -20], laws.friendly_rate_down(Fraction(1, 3))),
+    ([-7, 4, 4, 1, -20], friendly_rate_down(Fraction(1, 3))),
     ([10**6, 10**6 - 2**20, 10**6 - 2**21, 0], Fraction(1, 2**20)),
     (list(range(40)), Fraction(1, 10)),
     ([5, 1, 3], Fraction(0)),
@@ -71,9 +72,9 @@ def test_opendp_takes_only_rates_whose_scale_is_a_double(draw, law, monkeypatch)
     scores = np.array([[0, 1]], dtype=np.int64)
     draw(scores, Fraction(3, 10), samplers.SystemSource())
     assert not served
-    draw(scores, laws.friendly_rate_down(Fraction(3, 10)), samplers.SystemSource())
+    draw(scores, friendly_rate_down(Fraction(3, 10)), samplers.SystemSource())
     assert len(served) == 1
-    draw(scores, laws.friendly_rate_down(Fraction(3, 10)), SeededSource(1))
+    draw(scores, friendly_rate_down(Fraction(3, 10)), SeededSource(1))
     assert len(served) == 1
 
 

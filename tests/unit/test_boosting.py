@@ -9,11 +9,11 @@ import pytest
 import privet
 from privet import BoostingClassifier, BoostingRegressor, Categorical, Numeric, Schema
 from privet.errors import BudgetError, ParameterError, PrivacyLeakWarning, SchemaError
-from privet.learners.boosting.bins import CellGrid
+from privet.learners.boosting.cells import CellGrid
+from privet.learners.boosting.gradient_growth import leaf_values
 from privet.learners.boosting.gradients import ONE, Huber, Logistic, Softmax
-from privet.learners.boosting.leaf_values import leaf_values
 from privet.learners.boosting.learner import FINE_BINS
-from privet.learners.boosting.rounds import Annealing, Rounds
+from privet.learners.boosting.outline import Annealing, Rounds
 from privet.mechanisms.release import Forced, Recording, drawn, outcomes_from
 from privet.privacy.events import Cost, Event, Filter, Mechanism
 from privet.privacy.ledger import Ledger

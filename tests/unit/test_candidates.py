@@ -13,8 +13,7 @@ from privet.randomness.public import public_rng
 from privet.tables import Block, MemoryTable
 from privet.trees.candidates import Candidates
 from privet.trees.explicit_trees import Subset, Threshold
-from privet.trees.greedy import GreedyGrowth
-from privet.trees.kernels.sibling_histogram import SiblingHistogram
+from privet.trees.greedy import GreedyGrowth, SiblingHistogram
 from privet.trees.scores import SCORES
 from privet.trees.structure import FeatureCodes
 

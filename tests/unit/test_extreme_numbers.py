@@ -12,7 +12,7 @@ import pytest
 
 from privet import BoostingClassifier, Numeric, PrivaTreeClassifier, Schema
 from privet.errors import ParameterError
-from privet.learners.boosting import gradient_histogram, gradients
+from privet.learners.boosting import cells, gradients
 from privet.learners.boosting.base_tables import in_fixed_point
 from privet.learners.boosting.gradients import LARGEST_SCORE, ONE, SCORE_STATE, Huber, Logistic, Softmax
 from privet.learners.disjoint_forest import margin_law as margins
@@ -32,7 +32,7 @@ LOSSES = [Logistic("l2"), Softmax(3, "l2"), Softmax(3, "l1"), Huber("l2", 65_536
 def loops(request, monkeypatch):
     """Run all loops of the kernels compiled, or as plain Python."""
     if request.param == "plain":
-        for module in (gradients, gradient_histogram, margins):
+        for module in (gradients, cells, margins):
             for name, function in vars(module).copy().items():
                 if hasattr(function, "py_func"):
                     monkeypatch.setattr(module, name, function.py_func)
@@ -83,7 +83,7 @@ def test_scores_are_added_up_without_turning_their_sign():
     values = np.array([[MOST], [LEAST], [5]])
     for score in FAR:
         block = block_of({SCORE_STATE: np.full((5, 1), score)}, [0] * 5, node=nodes)
-        up, down, little, none, beyond = gradient_histogram.AddValues(values)(block)[:, 0].tolist()
+        up, down, little, none, beyond = cells.AddValues(values)(block)[:, 0].tolist()
         assert down < 0 < up or score in (LEAST, LEAST + 1, -(2**62), 2**62, MOST, MOST - 1)
         assert down <= none <= up
         assert little == none + 5
@@ -92,10 +92,10 @@ def test_scores_are_added_up_without_turning_their_sign():
 
 @pytest.mark.usefixtures("loops")
 def test_the_scores_of_a_base_are_held_within_their_bounds_whatever_its_tables_say():
-    cells = np.array([[0, 0], [1, 1]], np.uint8)
+    places = np.array([[0, 0], [1, 1]], np.uint8)
     tables, offsets = np.array([[MOST], [LEAST], [MOST], [LEAST]]), np.array([0, 2, 4])
-    base = gradient_histogram.BaseScores(np.array([7]), tables, offsets, -100, 100)
-    assert base(block_of({"cell": cells}, [0] * 2))[:, 0].tolist() == [100, -100]
+    base = cells.BaseScores(np.array([7]), tables, offsets, -100, 100)
+    assert base(block_of({"cell": places}, [0] * 2))[:, 0].tolist() == [100, -100]
 
 
 @pytest.mark.usefixtures("loops")

@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from privet import Categorical, Numeric, Schema
-from privet.learners.boosting.bins import CellGrid
-from privet.learners.boosting.gradient_growth import score_walks
-from privet.learners.boosting.gradient_histogram import (
+from privet.learners.boosting.cells import (
     CELL_STATE,
     GRADIENT_STATE,
     NODE_STATE,
     AddValues,
     BaseScores,
+    CellGrid,
     Cells,
     GradientHistogram,
     GradientSums,
     cell_step,
 )
+from privet.learners.boosting.gradient_growth import score_walks
 from privet.learners.boosting.gradients import ONE, SCORE_STATE, Huber, Logistic, Softmax, logistic_table
 from privet.randomness.public import public_rng
 from privet.tables import Block, MemoryTable

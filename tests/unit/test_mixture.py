@@ -17,17 +17,16 @@ from privet.audit.ledger_audit import _coins_cover, _mixtures
 from privet.errors import BudgetError, ModelFileError, ParameterError
 from privet.mechanisms.release import Recording, Release, drawn
 from privet.models.forest import Forest, LeafLabels
-from privet.privacy import laws
+from privet.privacy.conversions import mixture_epsilon, mixture_rest
 from privet.privacy.events import Cost, Event, Mechanism, Mixture, Parallel
 from privet.privacy.ledger import Ledger
 from privet.privacy.plan import Plan
 from privet.privacy.terms import Allowance, Terms, unproven
 from privet.privacy.text import ledger_from_dict
 from privet.tables import MemoryTable, PartOf
-from privet.trees.greedy import AtRoot
+from privet.trees.greedy import AtRoot, SiblingHistogram
 from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.kernels.histogram import NodeHistogram
-from privet.trees.kernels.sibling_histogram import SiblingHistogram
 from privet.trees.random_trees import RandomTrees
 from tests.laws.planted import TINY
 
@@ -59,7 +58,7 @@ def exp_bounds(x, digits=60):
 
 @given(weights, budgets, budgets)
 def test_the_formula_is_never_understated_and_hardly_overstated(weight, a, b):
-    epsilon = laws.mixture_epsilon((weight, 1 - weight), (a, b))
+    epsilon = mixture_epsilon((weight, 1 - weight), (a, b))
     low, high = (weight * x + (1 - weight) * y for x, y in zip(exp_bounds(a), exp_bounds(b), strict=True))
     assert exp_bounds(epsilon)[1] >= low, "understated"
     assert exp_bounds(epsilon)[0] <= high * (1 + Fraction(1, 10**40)), "overstated beyond rounding"
@@ -69,15 +68,15 @@ def test_the_formula_is_never_understated_and_hardly_overstated(weight, a, b):
 @given(weights, budgets.filter(lambda x: x > 0), st.fractions(min_value=0, max_value=1, max_denominator=1000))
 def test_the_rest_of_a_mixture_fills_it_and_never_overfills_it(weight, epsilon, part):
     spent = part * epsilon
-    rest = laws.mixture_rest(epsilon, weight, spent)
-    filled = laws.mixture_epsilon((weight, 1 - weight), (spent, rest))
+    rest = mixture_rest(epsilon, weight, spent)
+    filled = mixture_epsilon((weight, 1 - weight), (spent, rest))
     assert epsilon - Fraction(1, 10**40) < filled <= epsilon
 
 
 def test_there_may_be_no_room_for_the_rest():
-    assert laws.mixture_rest(Fraction(1, 10), Fraction(1, 2), Fraction(3)) < 0
+    assert mixture_rest(Fraction(1, 10), Fraction(1, 2), Fraction(3)) < 0
     with pytest.raises(ParameterError, match="weight"):
-        laws.mixture_rest(ONE, ONE, ONE)
+        mixture_rest(ONE, ONE, ONE)
 
 
 def test_a_mixture_costs_the_mean_of_e_to_the_epsilon_and_the_largest_rho():
@@ -119,7 +118,7 @@ def test_the_ledger_charges_a_mixture_part_by_part():
             ledger.charge(choice("0.25"))
         # the other part has seen nothing yet
         assert float(ledger.cost.epsilon) == pytest.approx(math.log((math.exp(0.5) + 1) / 2))
-        ledger.charge(choice(laws.mixture_rest(ONE, HALF[0], HALF[0])))
+        ledger.charge(choice(mixture_rest(ONE, HALF[0], HALF[0])))
     assert ledger.epsilon == 1.0
     with pytest.raises(BudgetError):
         ledger.charge(choice(Fraction(1, 10**30)))
@@ -231,7 +230,7 @@ class Honest:
     bins: int = 2
 
     def plan(self, encoding, terms, share, hints):
-        rest = laws.mixture_rest(share.epsilon, HALF[0], share.epsilon / 2)
+        rest = mixture_rest(share.epsilon, HALF[0], share.epsilon / 2)
         return StumpPlan(terms.choice("split", share * HALF[0]), terms.permute_and_flip("label", rest))
 
     def grow(self, table, release, rng, plan):
@@ -264,4 +263,4 @@ def test_secret_coins_earn_the_discount_and_a_fixed_assignment_does_not():
     assert secret.loss > 0.4
     fixed = exact_audit(Subject(Honest(secret=False), TINY, Allowance.of(1)), 2)
     assert fixed.refuted
-    assert fixed.loss == pytest.approx(float(laws.mixture_rest(ONE, HALF[0], HALF[0])), abs=1e-6)
+    assert fixed.loss == pytest.approx(float(mixture_rest(ONE, HALF[0], HALF[0])), abs=1e-6)

@@ -17,8 +17,8 @@ from privet.learners.multinomial_forest.honest_plan import coin_weights, honest_
 from privet.learners.multinomial_forest.private import MultinomialForest
 from privet.learners.multinomial_forest.two_stages import NO_CANDIDATE, TwoStages
 from privet.models.files import digest
+from privet.privacy.conversions import mixture_epsilon
 from privet.privacy.events import Mixture
-from privet.privacy.laws import mixture_epsilon
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import public_rng
 from privet.trees.candidates import Candidates

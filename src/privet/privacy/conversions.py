@@ -1,10 +1,6 @@
-"""Conversions between privacy measures, and friendly roundings of the mechanisms' parameters. Part of `laws.py`.
+"""Conversions between privacy measures.
 
-Every result is rounded so that a claim is never understated: an epsilon up, a rho down, a scale up, a rate down.
-
-Scales, variances and rates that follow from a budget are arbitrary fractions. The `friendly_` functions move them, only
-ever towards more privacy, to nearby values. With these the exact samplers need no more than 64-bit integers, and their
-scale is exactly a double, so that OpenDP can draw from the same law.
+Every result is rounded so that a claim is never understated: an epsilon up, a rho down.
 """
 
 import math
@@ -156,46 +152,3 @@ def mixture_rest(epsilon: Fraction, weight: Fraction, spent: Fraction) -> Fracti
 
 def _decimal(x: Fraction, context: Context) -> Decimal:
     return context.divide(Decimal(x.numerator), Decimal(x.denominator))
-
-
-_FRIENDLY_BITS = 32
-# Noise of this scale is zero except with probability exp(-2^20), so a smaller scale would gain nothing. The bound also
-# limits denominators.
-_SMALLEST_SCALE = Fraction(1, 2**20)
-
-
-def friendly_scale_up(scale: Fraction) -> Fraction:
-    """Round a discrete Laplace's scale up to a dyadic fraction of at most 33 significant bits.
-
-    The relative error is at most 2^-31; scales below 2^-20 become 2^-20. A larger scale is never less private.
-    """
-    if scale <= 0:
-        raise ParameterError(f"a scale must be positive; got {scale}")
-    scale = max(scale, _SMALLEST_SCALE)
-    shift = _FRIENDLY_BITS - scale.numerator.bit_length() + scale.denominator.bit_length()
-    step = Fraction(2) ** -shift
-    return math.ceil(scale / step) * step
-
-
-def friendly_sigma_squared_up(sigma_squared: Fraction) -> Fraction:
-    """Round a discrete Gaussian's sigma squared up to the square of a friendly scale.
-
-    The relative error is at most 2^-29. A sampler that knows sigma itself as a fraction works with small integers.
-    """
-    if sigma_squared <= 0:
-        raise ParameterError(f"a variance must be positive; got {sigma_squared}")
-    # The root in integers, rounded up, with about 40 bits whatever the size of sigma_squared.
-    magnitude = sigma_squared.numerator.bit_length() - sigma_squared.denominator.bit_length()
-    resolution = 2 ** max(0, 40 - magnitude // 2)
-    root = math.isqrt(math.ceil(sigma_squared * resolution**2) - 1) + 1
-    return friendly_scale_up(Fraction(root, resolution)) ** 2
-
-
-def friendly_rate_down(rate: Fraction) -> Fraction:
-    """Round a selection's rate down to the reciprocal of a friendly scale; 0 stays 0, and 2^20 is the largest.
-
-    Up to there the relative error is at most 2^-31. A lower rate is never less private.
-    """
-    if rate < 0:
-        raise ParameterError(f"a selection's rate must not be negative; got {rate}")
-    return Fraction(0) if rate == 0 else 1 / friendly_scale_up(1 / rate)

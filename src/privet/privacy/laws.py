@@ -1,11 +1,8 @@
-"""Exact laws of the mechanisms, what each costs, and conversions between privacy measures.
+"""Exact laws of the mechanisms, and what each costs.
 
 Nothing here draws anything. These are the distributions that `samplers.py` draws from, for planning, for noise-aware
 estimates, for the audit, and for the tests of the samplers. Parameters are fractions; probabilities are doubles,
 computed in log space.
-
-Conversions between privacy measures and the friendly roundings of parameters are defined in `conversions.py` and
-re-exported here.
 """
 
 import math
@@ -18,31 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privet.errors import ParameterError
-from privet.privacy.conversions import (
-    epsilon_to_zcdp,
-    friendly_rate_down,
-    friendly_scale_up,
-    friendly_sigma_squared_up,
-    mixture_epsilon,
-    mixture_rest,
-    zcdp_to_epsilon,
-)
-
-__all__ = [
-    "DiscreteGaussian",
-    "DiscreteLaplace",
-    "epsilon_to_zcdp",
-    "exponential_mechanism",
-    "flip_probability",
-    "friendly_rate_down",
-    "friendly_scale_up",
-    "friendly_sigma_squared_up",
-    "mixture_epsilon",
-    "mixture_rest",
-    "permute_and_flip",
-    "selection_loss",
-    "zcdp_to_epsilon",
-]
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 
 from privet.errors import BudgetError, PrivetError
-from privet.privacy import laws
+from privet.privacy.conversions import zcdp_to_epsilon
 from privet.privacy.events import Composition, Cost, Event, Filter, Mixture, Parallel, Sequential, exceeds, readable
 from privet.privacy.plan import Plan
 from privet.privacy.statements import stated_down, stated_up
@@ -172,7 +172,7 @@ class Ledger:
         # The whole rho was derived from (epsilon, delta) by rounding down, so it costs no more than that epsilon.
         if cost.rho == allowance.rho:
             return allowance.epsilon
-        converted = laws.zcdp_to_epsilon(cost.rho, allowance.delta) if cost.rho else Fraction(0)
+        converted = zcdp_to_epsilon(cost.rho, allowance.delta) if cost.rho else Fraction(0)
         return converted if cost.epsilon is None else min(converted, cost.epsilon)
 
     def _refuse_overspending(self, cost: Cost, name: str) -> None:

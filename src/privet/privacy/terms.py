@@ -2,6 +2,10 @@
 
 Learners state the sensitivity of adding or removing one *record*, always. This file alone turns that into the
 declared relation and unit, so that no learner can forget a factor of two.
+
+Scales, variances and rates that follow from a budget are arbitrary fractions. The `friendly_` functions move them, only
+ever towards more privacy, to nearby values. With these the exact samplers need no more than 64-bit integers, and their
+scale is exactly a double, so that OpenDP can draw from the same law.
 """
 
 from __future__ import annotations
@@ -13,11 +17,16 @@ from typing import TYPE_CHECKING
 
 from privet.errors import ParameterError
 from privet.parameters import exact
-from privet.privacy import laws
+from privet.privacy.conversions import epsilon_to_zcdp
 from privet.privacy.events import Cost, Event, Mechanism
 
 if TYPE_CHECKING:
     from privet.schema.schema import Schema
+
+_FRIENDLY_BITS = 32
+# Noise of this scale is zero except with probability exp(-2^20), so a smaller scale would gain nothing. The bound also
+# limits denominators.
+_SMALLEST_SCALE = Fraction(1, 2**20)
 
 
 @dataclass(frozen=True)
@@ -59,7 +68,7 @@ class Allowance:
             raise ParameterError(
                 f"delta must be in [0, 1), got {delta}: use 0 for pure epsilon, or far less than one over the records"
             )
-        return Allowance(e, d, laws.epsilon_to_zcdp(e, d) if d else None)
+        return Allowance(e, d, epsilon_to_zcdp(e, d) if d else None)
 
     @property
     def whole(self) -> Share:
@@ -181,7 +190,7 @@ class Terms:
     def laplace(self, name: str, epsilon: Fraction, *, l1: Fraction | int = 1, sees: str = "all records") -> Event:
         """Plan discrete Laplace noise of scale ``l1 * steps / epsilon``, rounded up."""
         _check_positive(name, epsilon)
-        scale = laws.friendly_scale_up(Fraction(l1) * self.steps / epsilon)
+        scale = friendly_scale_up(Fraction(l1) * self.steps / epsilon)
         return Event(name, Mechanism.LAPLACE, scale, Fraction(l1), Cost.pure(epsilon), sees)
 
     def gaussian(
@@ -197,7 +206,7 @@ class Terms:
         _check_positive(name, rho)
         swap = 1 if self.neighbours == "add_remove" else (4 if signed else 2)
         moved = Fraction(l2_squared) * self.max_rows**2 * swap
-        sigma_squared = laws.friendly_sigma_squared_up(moved / (2 * rho))
+        sigma_squared = friendly_sigma_squared_up(moved / (2 * rho))
         return Event(name, Mechanism.GAUSSIAN, sigma_squared, Fraction(l2_squared), Cost(None, rho), sees)
 
     def permute_and_flip(
@@ -205,7 +214,7 @@ class Terms:
     ) -> Event:
         """Plan a permute-and-flip selection with rate ``epsilon / (score_range * steps)``, rounded down."""
         _check_positive(name, epsilon)
-        rate = laws.friendly_rate_down(epsilon / (Fraction(score_range) * self.steps))
+        rate = friendly_rate_down(epsilon / (Fraction(score_range) * self.steps))
         return Event(name, Mechanism.PERMUTE_AND_FLIP, rate, Fraction(score_range), Cost.pure(epsilon), sees)
 
     def exponential(
@@ -213,7 +222,7 @@ class Terms:
     ) -> Event:
         """Plan an exponential-mechanism selection of ``epsilon^2 / 8 = rho``; both measures are charged."""
         _check_positive(name, rho)
-        rate = laws.friendly_rate_down(_root_down(8 * rho) / (Fraction(score_range) * self.steps))
+        rate = friendly_rate_down(_root_down(8 * rho) / (Fraction(score_range) * self.steps))
         epsilon = rate * Fraction(score_range) * self.steps
         return Event(name, Mechanism.EXPONENTIAL, rate, Fraction(score_range), Cost(epsilon, rho), sees)
 
@@ -235,3 +244,40 @@ def _check_positive(name: str, budget: Fraction) -> None:
 def _root_down(x: Fraction, bits: int = 64) -> Fraction:
     """Return a dyadic number just below the square root of `x`."""
     return Fraction(math.isqrt((x.numerator << (2 * bits)) // x.denominator), 1 << bits)
+
+
+def friendly_scale_up(scale: Fraction) -> Fraction:
+    """Round a discrete Laplace's scale up to a dyadic fraction of at most 33 significant bits.
+
+    The relative error is at most 2^-31; scales below 2^-20 become 2^-20. A larger scale is never less private.
+    """
+    if scale <= 0:
+        raise ParameterError(f"a scale must be positive; got {scale}")
+    scale = max(scale, _SMALLEST_SCALE)
+    shift = _FRIENDLY_BITS - scale.numerator.bit_length() + scale.denominator.bit_length()
+    step = Fraction(2) ** -shift
+    return math.ceil(scale / step) * step
+
+
+def friendly_sigma_squared_up(sigma_squared: Fraction) -> Fraction:
+    """Round a discrete Gaussian's sigma squared up to the square of a friendly scale.
+
+    The relative error is at most 2^-29. A sampler that knows sigma itself as a fraction works with small integers.
+    """
+    if sigma_squared <= 0:
+        raise ParameterError(f"a variance must be positive; got {sigma_squared}")
+    # The root in integers, rounded up, with about 40 bits whatever the size of sigma_squared.
+    magnitude = sigma_squared.numerator.bit_length() - sigma_squared.denominator.bit_length()
+    resolution = 2 ** max(0, 40 - magnitude // 2)
+    root = math.isqrt(math.ceil(sigma_squared * resolution**2) - 1) + 1
+    return friendly_scale_up(Fraction(root, resolution)) ** 2
+
+
+def friendly_rate_down(rate: Fraction) -> Fraction:
+    """Round a selection's rate down to the reciprocal of a friendly scale; 0 stays 0, and 2^20 is the largest.
+
+    Up to there the relative error is at most 2^-31. A lower rate is never less private.
+    """
+    if rate < 0:
+        raise ParameterError(f"a selection's rate must not be negative; got {rate}")
+    return Fraction(0) if rate == 0 else 1 / friendly_scale_up(1 / rate)

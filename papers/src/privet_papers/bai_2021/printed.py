@@ -35,9 +35,8 @@ from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_choice, check_whole
 from privet.privacy.events import Event, Mechanism
-from privet.privacy.laws import friendly_rate_down
 from privet.privacy.plan import InSequence
-from privet.privacy.terms import Share, Terms, unproven
+from privet.privacy.terms import Share, Terms, friendly_rate_down, unproven
 from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema

@@ -18,10 +18,9 @@ from privet.estimators.learning import Hints
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts, Voting
 from privet.parameters import check_choice, check_whole
-from privet.privacy import laws
 from privet.privacy.events import Event, Mechanism
 from privet.privacy.plan import InSequence
-from privet.privacy.terms import Share, Terms, unproven
+from privet.privacy.terms import Share, Terms, friendly_scale_up, unproven
 from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
@@ -61,7 +60,7 @@ class PrintedRandomDecisionForest:
         k, eta = self.n_trees, pure_epsilon(share)
         scale = eta / k if self.reading == "algorithm" else k / (_ROOT_OF_TWO * eta)
         name = f"class counts in the leaves of {k} trees"
-        event = unproven(name, Mechanism.LAPLACE, laws.friendly_scale_up(scale), FLAWS[self.reading])
+        event = unproven(name, Mechanism.LAPLACE, friendly_scale_up(scale), FLAWS[self.reading])
         return PrintedForestPlan(event)
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: PrintedForestPlan) -> Forest:

@@ -27,9 +27,8 @@ from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_whole
 from privet.privacy.events import Cost, Event, Mechanism
-from privet.privacy.laws import friendly_rate_down, friendly_scale_up
 from privet.privacy.plan import InSequence
-from privet.privacy.terms import Share, Terms, unproven
+from privet.privacy.terms import Share, Terms, friendly_rate_down, friendly_scale_up, unproven
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema

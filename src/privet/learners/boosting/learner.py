@@ -7,23 +7,22 @@ released is mostly noise, the rest of the budget is divided into fewer rounds wi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from privet.estimators.learning import Hints
 from privet.learners.boosting.additive import Additive
-from privet.learners.boosting.assembly import GrownTree, assemble
-from privet.learners.boosting.base_tables import BaseTables, in_fixed_point
-from privet.learners.boosting.bins import CellGrid
-from privet.learners.boosting.gradient_growth import GradientGrowth
-from privet.learners.boosting.gradient_histogram import CELL_STATE, GRADIENT_STATE, AddValues
+from privet.learners.boosting.base_tables import BaseTables, common_start, in_fixed_point, plan_start
+from privet.learners.boosting.cells import CELL_STATE, GRADIENT_STATE, AddValues, CellGrid
+from privet.learners.boosting.gradient_growth import GradientGrowth, leaf_values
 from privet.learners.boosting.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
 from privet.learners.boosting.histogram_base import HistogramPlan
-from privet.learners.boosting.leaf_values import leaf_values
-from privet.learners.boosting.outline import outline
+from privet.learners.boosting.outline import Annealing, Rounds, outline
 from privet.learners.boosting.regression_base import RegressionPlan
-from privet.learners.boosting.rounds import Annealing, Rounds
-from privet.learners.boosting.start import common_start, plan_start
 from privet.mechanisms.release import Release
 from privet.privacy.events import Composition, Event, Sequential
 from privet.privacy.plan import Plan
@@ -31,8 +30,11 @@ from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding, RangeTarget
 from privet.tables import Table
+from privet.tables.protocol import IntArray
+from privet.trees.complete_trees import CompleteTrees
+from privet.trees.explicit_trees import Split, split_table
 from privet.trees.quantiles import OfFeature, QuantileSearch
-from privet.trees.structure import FeatureCodes
+from privet.trees.structure import FeatureCodes, Splits
 
 HISTOGRAM_CELLS = 4  # of a numeric feature where class histograms are all that is measured: no more than their groups
 MEAN_PART = Fraction(1, 2)  # of the base's budget, for the mean of a regression target
@@ -208,3 +210,55 @@ def loss_of(encoding: Encoding, norm: Norm) -> Loss:
 
 def _times(share: Share | None, part: Fraction) -> Share | None:
     return None if share is None else share * part
+
+
+@dataclass(frozen=True, eq=False)
+class GrownTree:
+    """One round's tree, as released.
+
+    Attributes
+    ----------
+    splits : list of Split
+        Of cells, level by level from the root.
+    values : int64 array of shape (n_leaves, n_scores)
+        What each leaf adds, in fixed point.
+    noise : float64 array of the same shape
+        The standard deviation that noise gives to that.
+    """
+
+    splits: list[Split]
+    values: IntArray
+    noise: NDArray[np.float64]
+
+
+def assemble(encoding: Encoding, grid: CellGrid, base: BaseTables, trees: Sequence[GrownTree]) -> Additive:
+    """Put the model together: values of cells become values of codes."""
+    offsets, none = grid.cells.offsets, np.zeros((0, base.start.size))
+    cell = np.concatenate([begin + cells for begin, cells in zip(offsets, grid.cells.cell, strict=False)])
+    splits = [[grid.in_codes(split) for split in tree.splits] for tree in trees]
+    return Additive(
+        encoding,
+        base.start,
+        base.tables[cell],
+        base.low,
+        base.high,
+        write_down(grid.fine, splits) if trees else None,
+        np.concatenate([tree.values for tree in trees]) if trees else none.astype(np.int64),
+        np.concatenate([tree.noise for tree in trees]) if trees else none,
+        base.noise[cell],
+    )
+
+
+def write_down(domains: FeatureCodes, trees: Sequence[Sequence[Split]]) -> CompleteTrees:
+    """Make complete trees of the splits of each, level by level from the root."""
+    table, shape = split_table(domains, [split for tree in trees for split in tree]), (len(trees), len(trees[0]))
+    return CompleteTrees(
+        domains,
+        Splits(
+            table.feature.reshape(shape),
+            table.cut.reshape(shape),
+            table.missing_first.reshape(shape),
+            table.set_index.reshape(shape),
+            table.sets,
+        ),
+    )

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from privet.errors import ParameterError
 from privet.parameters import exact
-from privet.privacy.laws import mixture_rest
+from privet.privacy.conversions import mixture_rest
 from privet.privacy.terms import Share
 
 COIN_BITS = 16  # coins have a probability that is a multiple of 2^-16
