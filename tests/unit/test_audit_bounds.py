@@ -12,12 +12,11 @@ from scipy.stats import beta
 from privet.audit.bounds import (
     AuditEvent,
     choose_event,
-    clopper_pearson_lower,
-    clopper_pearson_upper,
     epsilon_lower_bound,
     trials_needed,
 )
 from privet.errors import AuditError
+from privet.privacy.laws import clopper_pearson_lower, clopper_pearson_upper
 
 
 @pytest.mark.parametrize("trials", [1, 7, 5000])

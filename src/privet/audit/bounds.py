@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privet.errors import AuditError
+from privet.privacy.laws import clopper_pearson_lower, clopper_pearson_upper
 
 
 @dataclass(frozen=True)
@@ -41,25 +42,6 @@ class AuditEvent:
         if len(shown) > 4 or sum(map(len, shown)) > 100:
             return f"{'none' if self.complement else 'one'} of {len(shown)} outcomes"
         return f"outcome {'not ' if self.complement else ''}in {{{', '.join(shown)}}}"
-
-
-def clopper_pearson_lower(hits: ArrayLike, trials: int, level: float) -> NDArray[np.float64]:
-    """Lower end of the exact one-sided interval for a probability; wrong with probability at most ``level``."""
-    from scipy.special import betaincinv
-
-    k = np.asarray(hits, dtype=np.float64)
-    with np.errstate(invalid="ignore"):
-        bound = betaincinv(np.maximum(k, 1), trials - k + 1, level)
-    return np.where(k == 0, 0.0, bound)
-
-
-def clopper_pearson_upper(hits: ArrayLike, trials: int, level: float) -> NDArray[np.float64]:
-    """Upper end of the exact one-sided interval for a probability; wrong with probability at most ``level``."""
-    from scipy.special import betainccinv
-
-    k = np.asarray(hits, dtype=np.float64)
-    bound = betainccinv(k + 1, np.maximum(trials - k, 1), level)
-    return np.where(k == trials, 1.0, bound)
 
 
 def log_ratio_bounds(

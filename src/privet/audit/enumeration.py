@@ -43,7 +43,7 @@ MAX_PATHS = 20_000  # outcomes times coins for one data set
 
 
 @dataclass(frozen=True)
-class Noise:
+class NoisyValues:
     """Additive noise on integers: what was measured, by which event."""
 
     event: Event
@@ -64,7 +64,7 @@ class Path:
         The law of every visible selection that was asked for, forced or not.
     last : tuple or None
         Name and law of the last selection, if it was left open.
-    noises : tuple of Noise
+    noises : tuple of NoisyValues
         What additive noise was asked for.
     """
 
@@ -72,7 +72,7 @@ class Path:
     log_probability: float
     laws: tuple[NDArray[np.float64], ...]
     last: tuple[str, NDArray[np.float64]] | None
-    noises: tuple[Noise, ...]
+    noises: tuple[NoisyValues, ...]
 
 
 @dataclass(frozen=True)
@@ -93,11 +93,11 @@ class Enumerating:
         self._forced = list(forced)
         self._n_records = n_records
         self.questions: list[tuple[str, NDArray[np.float64], bool]] = []
-        self.noises: list[Noise] = []
+        self.noises: list[NoisyValues] = []
 
     def noisy(self, values: IntArray, event: Event) -> IntArray:
         """Keep what was measured; the learner goes on with zeros."""
-        self.noises.append(Noise(event, values.copy()))
+        self.noises.append(NoisyValues(event, values.copy()))
         return np.zeros_like(values)
 
     def choose(self, scores: IntArray, event: Event) -> IntArray:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from privet.audit.enumeration import DataSet, Noise, Path, Record, Seen, Subject
+from privet.audit.enumeration import DataSet, NoisyValues, Path, Record, Seen, Subject
 from privet.errors import AuditError
 from privet.privacy.events import Mechanism
 from privet.schema.encoding import ClassTarget
@@ -138,7 +138,7 @@ def _worst_of_two(a: Path, b: Path) -> float:
     return max(ratio + up, -(ratio + down))
 
 
-def _noise_loss(noise: Noise, other: Noise) -> float:
+def _noise_loss(noise: NoisyValues, other: NoisyValues) -> float:
     if noise.event != other.event or noise.values.shape != other.values.shape:
         return math.inf
     if noise.event.mechanism is Mechanism.LAPLACE:

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from privet.errors import LargeDeltaWarning, NonPrivateWarning, ParameterError, PrivacyLeakWarning, SchemaError
 from privet.estimators.learning import Hints, Learner, NumberModel
 from privet.frames.opening import one_column
-from privet.mechanisms.release import Noise, noise_source, open_release, secret_key
+from privet.mechanisms.release import Randomness, noise_source, open_release, secret_key
 from privet.parameters import threads
 from privet.privacy import budgets
 from privet.privacy.ledger import Ledger
@@ -157,7 +157,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         save(self, Path(path))
 
     def _plan(
-        self, make_learner: Callable[[], Learner[Any]], schema: Schema, n_rows_hint: int | None, noise: Noise
+        self, make_learner: Callable[[], Learner[Any]], schema: Schema, n_rows_hint: int | None, noise: Randomness
     ) -> _Planned:
         learner, terms, hints = make_learner(), Terms.of(schema), _hints(n_rows_hint)
         encoding = schema.encoding(learner.bins)
@@ -284,7 +284,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         super()._note_public_facts(schema, encoding)
 
 
-def _doubts(schema: Schema, noise: Noise) -> list[str]:
+def _doubts(schema: Schema, noise: Randomness) -> list[str]:
     return [*([schema.inferred] if schema.inferred else []), *noise.doubts]
 
 

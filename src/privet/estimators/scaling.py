@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from privet.errors import SchemaError
+from privet.frames.columns import Values
 from privet.frames.opening import open_frame, read_feature, say_ignored
-from privet.frames.values import Values
 from privet.parameters import check_choice
 from privet.schema.domains import Categorical, Domain, Numeric
 from privet.schema.encoding import Column

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.errors import IgnoredColumnsWarning, SchemaError
-from privet.frames.columns import read_values
-from privet.frames.values import Values
+from privet.frames.columns import Values, read_values
 
 _ROWS_TURNED_AT_ONCE = 1 << 16
 _said_to_be_ignored: set[tuple[str, ...]] = set()  # in this process

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError
 from privet.frames.columns import read_values
 from privet.frames.opening import open_frame
-from privet.mechanisms.release import Noise, Release, noise_source, open_release, secret_key
+from privet.mechanisms.release import Randomness, Release, noise_source, open_release, secret_key
 from privet.parameters import check_choice, check_whole, exact
 from privet.privacy import budgets
 from privet.privacy.events import Composition, Sequential
@@ -218,7 +218,7 @@ class _Begun:
     """What a measurement asks for when it begins: the budgets to charge, and the noise to draw from."""
 
     charged: tuple[budgets.Handle, ...]
-    noise: Noise
+    noise: Randomness
 
     @staticmethod
     def now() -> _Begun:

@@ -350,7 +350,7 @@ def outcomes_from(stand_in: Outcomes) -> Iterator[None]:
         _stand_in.reset(before)
 
 
-class Noise(NamedTuple):
+class Randomness(NamedTuple):
     """Where the randomness of one fit comes from, and any reasons why that randomness proves nothing.
 
     A fit asks for both at once, so that its ledger describes the noise that it really has.
@@ -361,15 +361,15 @@ class Noise(NamedTuple):
     stand_in: Outcomes | None
 
 
-def noise_source() -> Noise:
+def noise_source() -> Randomness:
     """Return the noise for a fit that begins now: the operating system's entropy, unless a test replaced it."""
     seed, stand_in = _seed.get(), _stand_in.get()
     doubts = {SEEDED: seed is not None, STAND_IN: stand_in is not None}
     source = _source() if seed is None else SeededSource(seed)
-    return Noise(source, tuple(doubt for doubt, holds in doubts.items() if holds), stand_in)
+    return Randomness(source, tuple(doubt for doubt, holds in doubts.items() if holds), stand_in)
 
 
-def open_release(ledger: Ledger, noise: Noise | None = None) -> Release:
+def open_release(ledger: Ledger, noise: Randomness | None = None) -> Release:
     """Return the release of one fit on its noise, and note the noise's doubts in the ledger."""
     noise = noise_source() if noise is None else noise
     for doubt in noise.doubts:

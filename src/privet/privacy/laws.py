@@ -1,4 +1,4 @@
-"""Exact laws of the mechanisms, and what each costs.
+"""Exact laws of the mechanisms, what each costs, and exact intervals for probabilities.
 
 Nothing here draws anything. These are the distributions that `samplers.py` draws from, for planning, for noise-aware
 estimates, for the audit, and for the tests of the samplers. Parameters are fractions; probabilities are doubles,
@@ -329,3 +329,25 @@ def selection_loss(n_candidates: int) -> float:
         gaps = np.linspace(max(centre - width, 1e-9), centre + width, 101)
         centre, width = float(gaps[np.argmax(loss(gaps))]), width / 20
     return float(loss(np.array(centre)))
+
+
+# --------------------------------------------------------------------------------------------------- intervals
+
+
+def clopper_pearson_lower(hits: ArrayLike, trials: int, level: float) -> NDArray[np.float64]:
+    """Lower end of the exact one-sided interval for a probability; wrong with probability at most `level`."""
+    from scipy.special import betaincinv
+
+    k = np.asarray(hits, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        bound = betaincinv(np.maximum(k, 1), trials - k + 1, level)
+    return np.where(k == 0, 0.0, bound)
+
+
+def clopper_pearson_upper(hits: ArrayLike, trials: int, level: float) -> NDArray[np.float64]:
+    """Upper end of the exact one-sided interval for a probability; wrong with probability at most `level`."""
+    from scipy.special import betainccinv
+
+    k = np.asarray(hits, dtype=np.float64)
+    bound = betainccinv(k + 1, np.maximum(trials - k, 1), level)
+    return np.where(k == trials, 1.0, bound)

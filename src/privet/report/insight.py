@@ -23,7 +23,7 @@ SEED = 0  # public: the page of a model is the same each time
 
 
 @dataclass(frozen=True)
-class Shape:
+class VoteCurve:
     """How the average vote changes with one feature.
 
     Attributes
@@ -55,7 +55,7 @@ def importances(model: Any) -> NDArray[np.float64]:
     return moved
 
 
-def shape(model: Any, feature: int) -> Shape:
+def shape(model: Any, feature: int) -> VoteCurve:
     """Return the average vote for each value of a feature, all other features drawn uniformly."""
     n_codes = int(model.encoding.n_codes[feature])
     asked = np.unique(np.linspace(0, n_codes - 1, min(n_codes, MOST_POINTS)).round().astype(np.int64))
@@ -63,7 +63,7 @@ def shape(model: Any, feature: int) -> Shape:
     rows = np.tile(others, (1, len(asked)))
     rows[feature] = np.repeat(asked, others.shape[1]).astype(rows.dtype)
     votes = model.votes(np.ascontiguousarray(rows))
-    return Shape(feature, asked, votes.reshape(len(asked), others.shape[1], -1).mean(axis=1))
+    return VoteCurve(feature, asked, votes.reshape(len(asked), others.shape[1], -1).mean(axis=1))
 
 
 def _uniform(encoding: Encoding, rng: Any) -> NDArray[Any]:

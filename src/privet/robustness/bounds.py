@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privet.errors import ParameterError
+from privet.privacy.laws import clopper_pearson_upper
 from privet.robustness.guarantees import Closeness
 
 LEAST_RETRAININGS = 20
@@ -182,14 +183,6 @@ def _foreseen_best(first: NDArray[np.float64], closeness: Closeness, level: floa
     missed = np.searchsorted(first, candidates, side="left")
     risks = clopper_pearson_upper(missed, len(first), level)
     return float(candidates[np.argmax(candidates * (1.0 - _inflated(risks, closeness)))])
-
-
-def clopper_pearson_upper(hits: ArrayLike, trials: int, level: float) -> NDArray[np.float64]:
-    """Upper end of the exact one-sided interval for a probability; wrong with probability at most `level`."""
-    from scipy.special import betainccinv
-
-    k = np.asarray(hits, dtype=np.float64)
-    return np.where(k == trials, 1.0, betainccinv(k + 1, np.maximum(trials - k, 1), level))
 
 
 def _inflated(risk: ArrayLike, closeness: Closeness) -> NDArray[np.float64]:

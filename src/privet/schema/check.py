@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 
 from privet.errors import SchemaError
-from privet.frames.columns import read_values
+from privet.frames.columns import Values, read_values
 from privet.frames.opening import Frame, one_column, open_frame, read_feature
-from privet.frames.values import Values
 from privet.schema.domains import Categorical, Domain, Numeric
 from privet.schema.schema import Schema
 
 
 @dataclass(frozen=True)
-class Finding:
+class SchemaFinding:
     """One way in which a column breaks the schema."""
 
     column: str
@@ -34,7 +33,7 @@ class CheckReport:
     Printed, it is a table with one line for each finding.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[SchemaFinding, ...]
 
     @property
     def ok(self) -> bool:
@@ -73,7 +72,7 @@ def check(schema: Schema, frame: Any, target: Any = None) -> CheckReport:
             continue
         problem = encoding.columns[place].dtype_problem(values)
         if problem:
-            findings.append(Finding(name, "dtype", len(values.data), problem))
+            findings.append(SchemaFinding(name, "dtype", len(values.data), problem))
         elif isinstance(domain, Numeric):
             findings += _check_numbers(name, domain, values)
         else:
@@ -86,21 +85,21 @@ def check(schema: Schema, frame: Any, target: Any = None) -> CheckReport:
     return CheckReport(tuple(findings))
 
 
-def _check_names(schema: Schema, frame: Frame, target: Any) -> list[Finding]:
+def _check_names(schema: Schema, frame: Frame, target: Any) -> list[SchemaFinding]:
     features = list(schema.features)
     expected = [*features, *([target] if isinstance(target, str) else [])]
     if frame.names is not None:
         expected += [schema.unit.column] if schema.unit is not None else []
         absent = [name for name in expected if name not in frame.names]
-        return [Finding(name, "absent column", 1, "add it, or rename its column") for name in absent]
+        return [SchemaFinding(name, "absent column", 1, "add it, or rename its column") for name in absent]
     if frame.n_columns != len(features):
         message = f"pass one column for each of the {len(features)} features, in schema order"
-        return [Finding("(all)", "number of columns", frame.n_columns, message)]
+        return [SchemaFinding("(all)", "number of columns", frame.n_columns, message)]
     return []
 
 
 @np.errstate(all="ignore")
-def _check_numbers(name: str, domain: Numeric, values: Values) -> list[Finding]:
+def _check_numbers(name: str, domain: Numeric, values: Values) -> list[SchemaFinding]:
     numbers = values.numbers().astype(np.float64)
     missing = values.missing()
     numbers[missing] = np.nan
@@ -123,7 +122,7 @@ def _check_numbers(name: str, domain: Numeric, values: Values) -> list[Finding]:
     )
 
 
-def _check_categories(name: str, domain: Categorical, values: Values) -> list[Finding]:
+def _check_categories(name: str, domain: Categorical, values: Values) -> list[SchemaFinding]:
     codes = values.match(domain.categories, unknown=-2, missing=-1)
     first = f"the first category, {domain.categories[0]!r}"
     unknown_place = "the missing code" if domain.missing else first
@@ -139,13 +138,13 @@ def _check_categories(name: str, domain: Categorical, values: Values) -> list[Fi
     )
 
 
-def _check_target(domain: Domain, name: str, y: Any) -> list[Finding]:
+def _check_target(domain: Domain, name: str, y: Any) -> list[SchemaFinding]:
     values = read_values(y)
     encoding = Schema({"any": Numeric(0, 1)}, domain).encoding()
     try:
         codes = encoding.target.encode(values)
     except SchemaError as error:
-        return [Finding(name, "dtype", len(values.data), str(error))]
+        return [SchemaFinding(name, "dtype", len(values.data), str(error))]
     missing = values.missing()
     found = _found(
         name,
@@ -162,5 +161,5 @@ def _check_target(domain: Domain, name: str, y: Any) -> list[Finding]:
     return found
 
 
-def _found(name: str, *cases: tuple[str, Any, str]) -> list[Finding]:
-    return [Finding(name, kind, int(count), message) for kind, count, message in cases if count]
+def _found(name: str, *cases: tuple[str, Any, str]) -> list[SchemaFinding]:
+    return [SchemaFinding(name, kind, int(count), message) for kind, count, message in cases if count]

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from privet.errors import SchemaError
-from privet.frames.values import Category
+from privet.frames.columns import Category
 from privet.schema.encoding import Column, lay_out
 from privet.schema.grids import DEFAULT_BINS, MAX_CODES, linear_cuts, log_cuts
 

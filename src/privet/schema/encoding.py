@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.errors import SchemaError
-from privet.frames.columns import read_values
+from privet.frames.columns import Category, Values, read_values
 from privet.frames.opening import column_blocks, one_column, open_frame, read_feature, say_ignored, stored_by_rows
-from privet.frames.values import Category, Values
 from privet.schema.grids import MAX_CODES
 
 

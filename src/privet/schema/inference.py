@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.errors import SchemaError
-from privet.frames.columns import read_values
+from privet.frames.columns import Category, Values, read_values
 from privet.frames.opening import open_frame, read_feature
-from privet.frames.values import Category, Values
 from privet.schema.domains import Categorical, Domain, Numeric
 from privet.schema.schema import Neighbours, Schema, Task, Unit
 

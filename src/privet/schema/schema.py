@@ -12,7 +12,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from privet.errors import SchemaError
-from privet.frames.values import Category
+from privet.frames.columns import Category
 from privet.schema.domains import Categorical, Domain, Numeric, has_surrogates, refuse
 from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
 from privet.schema.grids import DEFAULT_BINS, MAX_CODES

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from privet.errors import SchemaError
+from privet.frames.columns import quietly
 from privet.frames.opening import open_frame
-from privet.frames.values import quietly
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import MemoryTable

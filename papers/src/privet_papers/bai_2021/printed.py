@@ -57,7 +57,7 @@ NEVER = -(1 << 52)  # the score of a class that cannot be drawn
 
 
 @dataclass(frozen=True)
-class PrintedForestPlan(InSequence):
+class PrintedMultinomialForestPlan(InSequence):
     """The draws of all splits, and of all labels, at the rates of Theorem 2."""
 
     splits: Event
@@ -81,20 +81,20 @@ class PrintedMultinomialForest:
     labels: Labels = "printed"
     bins: int = FINE_BINS
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> PrintedForestPlan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> PrintedMultinomialForestPlan:
         """Theorem 2: B1 = B2 = epsilon / (2 d t), B3 = epsilon / t."""
         epsilon = pure_epsilon(share)
         split, label = epsilon / (2 * self.depth * self.n_trees), epsilon / self.n_trees
         steps, flaw = (STEPS, FLAW) if self.labels == "printed" else (1, FLAW + NO_NOISE)
         draw = Mechanism.EXPONENTIAL
-        return PrintedForestPlan(
+        return PrintedMultinomialForestPlan(
             unproven("features and values of all splits", draw, split / 2, flaw),
             unproven("labels of leaves", draw, friendly_rate_down(label / (2 * steps)), flaw),
             split,
             label,
         )
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: PrintedForestPlan) -> Forest:
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: PrintedMultinomialForestPlan) -> Forest:
         """Algorithm 1, to the letter; the draws of splits come from the public generator, since nothing is claimed."""
         rate = 2 * float(plan.splits.parameter)
         rule = HonestRule(split_above=self.min_leaf, feature_rate=rate, value_rate=rate)

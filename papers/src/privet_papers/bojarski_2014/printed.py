@@ -39,7 +39,7 @@ _ROOT_OF_TWO = Fraction(14142136, 10_000_000)
 
 
 @dataclass(frozen=True)
-class PrintedForestPlan(InSequence):
+class PrintedRandomForestPlan(InSequence):
     """Counts with the printed noise, of all trees at once."""
 
     leaves: Event
@@ -55,15 +55,15 @@ class PrintedRandomDecisionForest:
     reading: Reading
     bins: int = 255
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> PrintedForestPlan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> PrintedRandomForestPlan:
         """Plan noise as printed; it proves nothing."""
         k, eta = self.n_trees, pure_epsilon(share)
         scale = eta / k if self.reading == "algorithm" else k / (_ROOT_OF_TWO * eta)
         name = f"class counts in the leaves of {k} trees"
         event = unproven(name, Mechanism.LAPLACE, friendly_scale_up(scale), FLAWS[self.reading])
-        return PrintedForestPlan(event)
+        return PrintedRandomForestPlan(event)
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: PrintedForestPlan) -> Forest:
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: PrintedRandomForestPlan) -> Forest:
         """Algorithm 2, to the letter."""
         encoding = table.encoding
         drawn = RandomTrees.draw(encoding, derive_seed(rng), self.n_trees, self.max_depth)

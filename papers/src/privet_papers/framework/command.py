@@ -15,7 +15,7 @@ from privet.cli.exits import Exit
 if TYPE_CHECKING:
     from privet_papers.framework.data import DataFolder
     from privet_papers.framework.entry import Entry
-    from privet_papers.framework.runner import Progress
+    from privet_papers.framework.runner import NoteProgress
 
 EXTRA = ("pandas", "pyarrow", "matplotlib", "rich")
 
@@ -83,7 +83,7 @@ def _run(entry: Entry, data: DataFolder, out: Path, *, quick: bool, jobs: int) -
 
 
 @contextmanager
-def _progress_bar(name: str) -> Iterator[Progress]:
+def _progress_bar(name: str) -> Iterator[NoteProgress]:
     """Show a bar with the time left on standard error, on a terminal only."""
     from rich.console import Console
     from rich.progress import (

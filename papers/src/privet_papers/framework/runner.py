@@ -63,8 +63,8 @@ class RunReport:
     absent: tuple[str, ...]
 
 
-class Progress(Protocol):
-    """What is told while cells run."""
+class NoteProgress(Protocol):
+    """Called while cells run."""
 
     def __call__(self, done: int, total: int) -> object:
         """Take note that `done` of the `total` cells to compute have a result or have failed."""
@@ -93,7 +93,7 @@ def run(
     *,
     quick: bool = False,
     jobs: int = 1,
-    progress: Progress = lambda done, total: None,
+    progress: NoteProgress = lambda done, total: None,
 ) -> RunReport:
     """Compute what is missing of an entry and write its results.
 

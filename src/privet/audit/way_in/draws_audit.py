@@ -41,7 +41,7 @@ MANY, FEW = 24, 4
 
 
 @dataclass(frozen=True)
-class Noise:
+class NoiseDraws:
     """A number of draws of noise, requested in one call."""
 
     name: str
@@ -67,17 +67,17 @@ class Noise:
 class Questions:
     """What every release is asked. Another engine, which is slow to call, serves `small` requests."""
 
-    noises: tuple[Noise, ...]
+    noises: tuple[NoiseDraws, ...]
     rows: tuple[int, ...]  # of a selection
 
     @staticmethod
     def of(*, small: bool) -> Questions:
         """Return the questions, with or without small requests."""
-        noises = [Noise("Laplace noise", LAPLACE, MANY), Noise("Laplace noise again", LAPLACE, MANY)]
-        noises += [Noise("Gaussian noise", GAUSSIAN, MANY)]
+        noises = [NoiseDraws("Laplace noise", LAPLACE, MANY), NoiseDraws("Laplace noise again", LAPLACE, MANY)]
+        noises += [NoiseDraws("Gaussian noise", GAUSSIAN, MANY)]
         if small:
-            noises += [Noise("few draws of Laplace noise", LAPLACE, FEW)]
-            noises += [Noise("few draws of Gaussian noise", GAUSSIAN, FEW)]
+            noises += [NoiseDraws("few draws of Laplace noise", LAPLACE, FEW)]
+            noises += [NoiseDraws("few draws of Gaussian noise", GAUSSIAN, FEW)]
         return Questions(tuple(noises), (len(SCORES), 1) if small else (len(SCORES),))
 
     def ask(self, release: Release) -> Bits:
