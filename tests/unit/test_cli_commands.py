@@ -353,6 +353,19 @@ def test_an_export_is_an_onnx_file(folder):
     assert [feature.name for feature in onnx.load("model.onnx").graph.input] == ["age", "member", "zone", "colour"]
 
 
+def test_an_export_is_of_the_format_asked_for_or_that_its_name_says(folder):
+    train("--no-report")
+    assert run("export", "model.json", "--to", "sql", "--table", "people", "--keep", "zone")[0] == 0
+    assert 'FROM "people"' in Path("model.sql").read_text()
+    assert 'SELECT "zone", CASE' in Path("model.sql").read_text()
+    assert run("export", "model.json", "-o", "scorer.py")[0] == 0
+    compile(Path("scorer.py").read_text(), "scorer.py", "exec")
+    assert run("export", "model.json", "--to", "javascript")[0] == 0
+    assert "privetModel" in Path("model.js").read_text()
+    code, _, message = run("export", "model.json", "-o", "scorer.py")
+    assert (code, "exists" in message) == (Exit.USAGE, True)
+
+
 @pytest.mark.parametrize("refuted", [False, True])
 def test_an_audit_says_by_its_exit_code_whether_the_claim_is_refuted(folder, monkeypatch, refuted):
     asked = {}

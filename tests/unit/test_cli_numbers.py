@@ -161,7 +161,7 @@ def test_its_page_has_the_figures_if_they_are_of_public_records(folder):
     ("arguments", "message"),
     [
         (["predict", "model.json", "houses.csv", "--proba"], "no shares of a vote; leave out --proba"),
-        (["export", "model.json"], "predict with privet itself"),
+        (["export", "model.json", "--keep", "id"], "--table and --keep are for SQL"),
         (
             ["robustness", "houses.csv", "--test", "houses.csv", "-s", "schema.yaml", "-e", "1"],
             "certify a score of your own in Python",

@@ -1,8 +1,8 @@
-"""A forest as an ONNX graph, from a table's values to probabilities.
+"""A model as an ONNX graph, from a table's values to probabilities or predictions.
 
 ONNX has operators for trees, but they compare 32-bit floats and know no sets of categories. The graph below uses none
-of them: it encodes values as the schema says, walks all trees level by level in whole numbers, and adds up 64-bit
-votes. So it answers what the model answers, and any runtime can run it.
+of them: it encodes values as the schema says, looks up tables, walks all trees level by level in whole numbers, and
+adds up 64-bit scores. So it answers what the model answers, and any runtime can run it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 import privet
 from privet.errors import ParameterError
 from privet.estimators.files import file_content
-from privet.exports.thresholds import forest_of
+from privet.exports.scoring import CodedFeature, Scoring, scoring_of
 from privet.frames.opening import open_frame, read_feature
-from privet.models.forest import Forest
-from privet.schema.encoding import ClassTarget, Column, Encoding
+from privet.schema.encoding import ClassTarget
 from privet.trees.explicit_trees import ExplicitTrees
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
@@ -28,36 +27,35 @@ _NEVER = 1 << 20  # a cut above every code
 
 
 def to_onnx(estimator: Any) -> bytes:
-    """Return a fitted forest as an ONNX model.
+    """Return a fitted model as an ONNX model.
 
-    The graph has one input for each feature, a column of doubles or strings (NaN or "" where a value is missing), and
-    two outputs: ``probabilities`` and ``label``. The certificate stands in its metadata, under ``privet.certificate``.
+    The graph has one input for each feature, a column of doubles or strings (NaN or "" where a value is missing). A
+    classifier has two outputs, ``probabilities`` and ``label``; a regressor has one, ``prediction``. The certificate
+    stands in its metadata, under ``privet.certificate``.
 
     Parameters
     ----------
     estimator : estimator
-        A fitted one that holds trees.
+        Any fitted one of this library, except one that was fitted for a single batch.
 
     Raises
     ------
     ParameterError
-        If the model is not a forest, or lists strings and numbers in one feature.
+        If the model cannot be said in ONNX: it answers for one batch only, or lists strings and numbers in one feature.
     """
-    forest = forest_of(estimator)
     content = file_content(estimator)
     facts = {"privet.certificate": json.dumps(content["certificate"]), "privet.digest": content["digest"]}
-    return forest_to_onnx(forest, facts)
+    return scoring_to_onnx(scoring_of(estimator), facts)
 
 
-def forest_to_onnx(forest: Forest, facts: dict[str, str]) -> bytes:
-    """Return a forest as an ONNX model with these facts as its metadata."""
+def scoring_to_onnx(scoring: Scoring, facts: dict[str, str]) -> bytes:
+    """Return what a model computes as an ONNX model with these facts as its metadata."""
     if find_spec("onnx") is None:
         raise ParameterError("writing ONNX needs the onnx package; pip install 'privet[onnx]'")
     from onnx import checker, helper
 
-    graph, trees = _Graph(), forest.structure.explicit()
-    nodes = _walk(graph, _encode(graph, forest.encoding), trees)
-    _vote(graph, nodes, trees, forest.leaf_votes(), forest.encoding)
+    graph = _Graph()
+    _answer(graph, _scores(graph, _encode(graph, scoring), scoring), scoring)
     model = helper.make_model(
         helper.make_graph(graph.nodes, "privet", graph.inputs, graph.outputs, graph.constants),
         producer_name="privet",
@@ -72,20 +70,20 @@ def forest_to_onnx(forest: Forest, facts: dict[str, str]) -> bytes:
 
 def onnx_inputs(estimator: Any, frame: Any) -> dict[str, NDArray[Any]]:
     """Return a frame as what the ONNX model of an estimator takes: for each feature a column of doubles or strings."""
-    encoding = forest_of(estimator).encoding
+    features = scoring_of(estimator).features
     opened = open_frame(frame)
-    places = opened.places([column.name for column in encoding.columns])
+    places = opened.places([feature.name for feature in features])
     inputs: dict[str, NDArray[Any]] = {}
-    for column, place in zip(encoding.columns, places, strict=True):
+    for feature, place in zip(features, places, strict=True):
         values = read_feature(opened, place)
-        if _holds_strings(column):
+        if feature.holds_strings:
             texts = ["" if value is None else str(value) for value in values.objects()]
-            inputs[column.name] = np.array(texts, dtype=object).reshape(-1, 1)
+            inputs[feature.name] = np.array(texts, dtype=object).reshape(-1, 1)
         else:
             numbers = values.numbers().astype(np.float64)
             if values.absent is not None:
                 numbers[values.absent] = np.nan
-            inputs[column.name] = numbers.reshape(-1, 1)
+            inputs[feature.name] = numbers.reshape(-1, 1)
     return inputs
 
 
@@ -127,47 +125,64 @@ class _Graph:
         return self("Cast", tensor, to=TensorProto.INT64)
 
 
-def _holds_strings(column: Column) -> bool:
-    strings = [isinstance(category, str) for category in column.categories]
-    if any(strings) and not all(strings):
-        raise ParameterError(
-            f"feature {column.name!r} lists strings and numbers, which no ONNX column can hold; list all as strings"
-        )
-    return any(strings)
-
-
-def _encode(graph: _Graph, encoding: Encoding) -> str:
+def _encode(graph: _Graph, scoring: Scoring) -> str:
     """Turn the inputs into codes, shape (rows, features)."""
-    return graph("Concat", *(_encode_column(graph, column) for column in encoding.columns), axis=1)
+    return graph("Concat", *(_encode_feature(graph, feature) for feature in scoring.features), axis=1)
 
 
-def _encode_column(graph: _Graph, column: Column) -> str:
-    strings = _holds_strings(column)
-    value = graph.input(column.name, strings)
-    if strings:
-        codes = {str(category): code for code, category in enumerate(column.categories)}
-        codes.setdefault("", column.code_of_missing)
+def _encode_feature(graph: _Graph, feature: CodedFeature) -> str:
+    value = graph.input(feature.name, feature.holds_strings)
+    if feature.holds_strings:
+        codes = {str(category): code for code, category in enumerate(feature.categories)}
+        codes.setdefault("", feature.missing)
         return graph(
             "LabelEncoder",
             value,
             domain="ai.onnx.ml",
             keys_strings=list(codes),
             values_int64s=list(codes.values()),
-            default_int64=column.code_of_unknown,
+            default_int64=feature.unknown,
         )
-    if column.ordered:
+    if feature.cuts is not None:
         # The code is the number of cuts below the value; a feature of one cell has none, and code 0.
-        cuts = graph.constant([list(column.cuts) or [np.inf]], np.float64)
+        cuts = graph.constant([list(feature.cuts) or [np.inf]], np.float64)
         code = graph("ReduceSum", graph.whole(graph("Greater", value, cuts)), graph.constant([1]), keepdims=1)
     else:
-        equal = graph.whole(graph("Equal", value, graph.constant([[float(c) for c in column.categories]], np.float64)))
+        known_values = graph.constant([[float(c) for c in feature.categories]], np.float64)
+        equal = graph.whole(graph("Equal", value, known_values))
         known = graph("Greater", graph("ReduceMax", equal, axes=[1], keepdims=1), graph.constant([[0]]))
-        unknown = graph.constant([[column.code_of_unknown]])
-        code = graph("Where", known, graph("ArgMax", equal, axis=1, keepdims=1), unknown)
-    return graph("Where", graph("IsNaN", value), graph.constant([[column.code_of_missing]]), code)
+        code = graph("ArgMax", equal, axis=1, keepdims=1)
+        code = graph("Where", known, code, graph.constant([[feature.unknown]]))
+    return graph("Where", graph("IsNaN", value), graph.constant([[feature.missing]]), code)
 
 
-def _walk(graph: _Graph, codes: str, trees: ExplicitTrees) -> str:
+def _scores(graph: _Graph, codes: str, scoring: Scoring) -> str:
+    """Add up what tables and trees say, shape (rows, n_scores)."""
+    n_scores = scoring.start.size
+    rows = graph("Slice", graph("Shape", codes), graph.constant([0]), graph.constant([1]))
+    shape = graph("Concat", rows, graph.constant([n_scores]), axis=0)
+    total = graph("Expand", graph.constant(scoring.start[None], np.float64), shape)
+    for table in scoring.tables:
+        cell = ""
+        for feature in table.features:
+            code = graph("Gather", codes, graph.constant([feature]), axis=1)
+            if cell:
+                cell = graph("Mul", cell, graph.constant([[scoring.features[feature].n_codes]]))
+            cell = graph("Add", cell, code) if cell else code
+        said = graph("Gather", graph.constant(table.values, np.float64), cell)
+        total = graph("Add", total, graph("Reshape", said, shape))
+    if scoring.bounds is not None:
+        low, high = (graph.constant(bound, np.float64) for bound in scoring.bounds)
+        total = graph("Min", graph("Max", total, low), high)
+    if scoring.trees is not None:
+        nodes = _walk(graph, codes, scoring.trees, rows)
+        of_node = graph.constant(scoring.values[np.maximum(scoring.trees.leaf, 0)], np.float64)
+        said = graph("ReduceSum", graph("Gather", of_node, nodes), graph.constant([1]), keepdims=0)
+        total = graph("Add", total, said)
+    return total
+
+
+def _walk(graph: _Graph, codes: str, trees: ExplicitTrees, rows: str) -> str:
     """Walk all trees from their roots to leaves; return nodes, shape (rows, trees)."""
     splits, inner = trees.splits, trees.splits.feature >= 0
     multiway, has_set = trees.n_children > 2, splits.set_index >= 0
@@ -182,7 +197,6 @@ def _walk(graph: _Graph, codes: str, trees: ExplicitTrees) -> str:
     if multiway.any():
         by_code = graph.constant(multiway, np.bool_)
 
-    rows = graph("Slice", graph("Shape", codes), graph.constant([0]), graph.constant([1]))
     shape = graph("Concat", rows, graph.constant([trees.n_trees]), axis=0)
     node = graph("Expand", graph.constant(trees.tree_offsets[None, :-1]), shape)
     for _ in range(int(trees.depths.max())):
@@ -216,23 +230,42 @@ def _set_table(graph: _Graph, trees: ExplicitTrees) -> tuple[str, str]:
     return graph.constant(bits.reshape(-1), np.bool_), graph.constant(begins)
 
 
-def _vote(graph: _Graph, nodes: str, trees: ExplicitTrees, votes: NDArray[np.float64], encoding: Encoding) -> None:
-    """Add up the leaves' votes, divide by their sum, and name the class that wins."""
+def _answer(graph: _Graph, scores: str, scoring: Scoring) -> None:
+    """Turn scores into probabilities and the class that wins, or into a number within the target's range."""
     from onnx import TensorProto, helper
 
-    n_classes = votes.shape[1]
-    of_node = graph.constant(votes[np.maximum(trees.leaf, 0)], np.float64)
-    sums = graph("ReduceSum", graph("Gather", of_node, nodes), graph.constant([1]), keepdims=0)
-    total = graph("ReduceSum", sums, graph.constant([1]), keepdims=1)
-    empty = graph("Equal", total, graph.constant([[0]], np.float64))
-    equal_shares = graph.constant([[1 / n_classes]], np.float64)
-    divisor = graph("Where", empty, graph.constant([[1]], np.float64), total)
-    shares = graph("Where", empty, equal_shares, graph("Div", sums, divisor), name="probabilities")
-    graph.outputs.append(helper.make_tensor_value_info(shares, TensorProto.DOUBLE, ["rows", n_classes]))
-    assert isinstance(encoding.target, ClassTarget)
-    classes = np.asarray(encoding.target.classes)
+    if not isinstance(scoring.target, ClassTarget):
+        low, high = scoring.target.low, scoring.target.high
+        zero, one = graph.constant(0, np.float64), graph.constant(1, np.float64)
+        share = graph("Min", graph("Max", scores, zero), one)
+        wide = graph("Mul", share, graph.constant(high - low, np.float64))
+        number = graph("Add", wide, graph.constant(low, np.float64), name="prediction")
+        graph.outputs.append(helper.make_tensor_value_info(number, TensorProto.DOUBLE, ["rows", 1]))
+        return
+    shares = _shares(graph, scores, scoring)
+    graph.outputs.append(helper.make_tensor_value_info(shares, TensorProto.DOUBLE, ["rows", len(scoring.classes)]))
+    classes = np.asarray(scoring.classes)
     strings = classes.dtype.kind == "U"
     kinds = {"U": TensorProto.STRING, "i": TensorProto.INT64, "f": TensorProto.DOUBLE, "b": TensorProto.BOOL}
     labels = graph.constant(classes, object if strings else classes.dtype)
     winner = graph("Gather", labels, graph("ArgMax", shares, axis=1, keepdims=0), name="label")
     graph.outputs.append(helper.make_tensor_value_info(winner, kinds[classes.dtype.kind], ["rows"]))
+
+
+def _shares(graph: _Graph, scores: str, scoring: Scoring) -> str:
+    name, of_row = "probabilities", graph.constant([1])
+    one = graph.constant([[1]], np.float64)
+    if scoring.link == "logistic":
+        second = graph("Div", one, graph("Add", one, graph("Exp", graph("Neg", scores))))
+        return graph("Concat", graph("Sub", one, second), second, axis=1, name=name)
+    if scoring.link == "softmax":
+        largest = graph("ReduceMax", scores, axes=[1], keepdims=1)
+        powers = graph("Exp", graph("Sub", scores, largest))
+        return graph("Div", powers, graph("ReduceSum", powers, of_row, keepdims=1), name=name)
+    if scoring.link == "lifted":
+        smallest = graph("ReduceMin", scores, axes=[1], keepdims=1)
+        scores = graph("Sub", scores, graph("Min", smallest, graph.constant([[0]], np.float64)))
+    total = graph("ReduceSum", scores, of_row, keepdims=1)
+    empty = graph("Equal", total, graph.constant([[0]], np.float64))
+    equal_shares = graph.constant([[1 / len(scoring.classes)]], np.float64)
+    return graph("Where", empty, equal_shares, graph("Div", scores, graph("Where", empty, one, total)), name=name)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError
+from privet.learners.boosting.additive import Additive
 from privet.models.forest import Forest
 from privet.trees.explicit_trees import ExplicitTrees
 
@@ -25,8 +26,8 @@ def forest_of(estimator: object) -> Forest:
     model = getattr(estimator, "model_", None)
     if not isinstance(model, Forest):
         raise ParameterError(
-            f"{type(estimator).__name__} holds no forest, and other formats know only trees; "
-            "fit a tree or forest, or predict with privet itself"
+            f"{type(estimator).__name__} holds no forest, and this format knows only trees; "
+            "fit a tree or forest, or export to ONNX, SQL, Python or JavaScript"
         )
     return model
 
@@ -63,17 +64,37 @@ class ThresholdTree:
         return len(self.leaf) - 1
 
 
-def threshold_trees(forest: Forest) -> list[ThresholdTree]:
-    """Return a forest's trees with thresholds only.
+def threshold_trees(model: Forest | Additive) -> list[ThresholdTree]:
+    """Return a model's trees with thresholds only.
 
     Raises
     ------
     ParameterError
         If there would be more than about a million nodes.
     """
-    trees = forest.structure.explicit()
+    structure = model.structure if isinstance(model, Forest) else model.trees
+    if structure is None:
+        return []
+    trees = structure.explicit()
     writer = _Writer(trees)
     return [writer.write(int(root)) for root in trees.tree_offsets[:-1]]
+
+
+def table_tree(feature: int, rows: NDArray[np.float64]) -> ThresholdTree:
+    """Return a table of one feature, a row for each code, as a tree; a leaf's id is the first code of its run."""
+    changes = np.flatnonzero((rows[1:] != rows[:-1]).any(axis=1)) + 1
+    starts, tree = [0, *changes.tolist(), len(rows)], ThresholdTree()
+
+    def write(first: int, last: int) -> int:
+        here = tree.add((starts[last] - starts[first]) / len(rows), starts[first] if last - first == 1 else -1)
+        if last - first > 1:
+            middle = (first + last) // 2
+            tree.feature[here], tree.threshold[here] = feature, starts[middle] - 0.5
+            tree.left[here], tree.right[here] = write(first, middle), write(middle, last)
+        return here
+
+    write(0, len(starts) - 1)
+    return tree
 
 
 def average_votes(forest: Forest) -> NDArray[np.float64]:
@@ -97,8 +118,7 @@ def codes_of(estimator: Any, frame: Any) -> NDArray[np.float64]:
 
     It has a row for each record and a column for each feature.
     """
-    forest = forest_of(estimator)
-    return np.ascontiguousarray(forest.encoding.encode(frame).T, dtype=np.float64)
+    return np.ascontiguousarray(estimator.model_.encoding.encode(frame).T, dtype=np.float64)
 
 
 class _Writer:
