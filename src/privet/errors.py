@@ -11,6 +11,7 @@ __all__ = [
     "PrivacyLeakWarning",
     "PrivetError",
     "SchemaError",
+    "TableChangedError",
     "UnsoundWarning",
 ]
 
@@ -25,6 +26,10 @@ class SchemaError(PrivetError, ValueError):
 
 class ParameterError(PrivetError, ValueError):
     """A parameter of a learner or mechanism is not valid."""
+
+
+class TableChangedError(PrivetError, RuntimeError):
+    """A file was changed or removed after it had been checked. What was charged until then stays charged."""
 
 
 class BudgetError(PrivetError, ValueError):

@@ -33,6 +33,7 @@ from privet.randomness.public import public_rng
 from privet.schema.domains import Categorical, Numeric
 from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
 from privet.schema.schema import Schema
+from privet.tables.described import Described, closing_afterwards, described
 from privet.tables.reading import encode_table
 
 NO_SCHEMA = "no schema was given: bounds, categories and classes were read off the data"
@@ -101,12 +102,15 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
 
         Parameters
         ----------
-        X : pandas, polars or PyArrow frame, or NumPy array
+        X : pandas, polars or PyArrow frame, NumPy array, or table
             The features; columns in any order for a frame, in the schema's order for an array. A frame's further
-            columns are ignored; an `IgnoredColumnsWarning` names them once, unless the schema lists them.
-        y : array-like
+            columns are ignored; an `IgnoredColumnsWarning` names them once, unless the schema lists them. Or a table
+            that need not fit into memory: one of `privet.tables`, a polars LazyFrame, a PyArrow dataset or
+            RecordBatchReader, or a DuckDB relation.
+        y : array-like or str
             The labels, or the numbers of a regression target: a list, an array, a column of any library, or a frame of
-            one column. A record is left out if its label is not in the schema, or its target is not a number.
+            one column. A record is left out if its label is not in the schema, or its target is not a number. For a
+            table, the name of its column.
         """
         return self._fit(self._learner, X, y, unsupported)
 
@@ -131,14 +135,18 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
             )
         # Both are looked up once, here: what other threads change during the fit does not affect it.
         charged, noise = budgets.in_force(self._carried_budgets), noise_source()
-        schema, X, y = self._read(X, one_column(y))
+        X = described(X, y) or X
+        schema, X, y = self._read(X, y if isinstance(X, Described) else one_column(y))
         learner, encoding, plan, stated = self._plan(make_learner, schema, self.n_rows_hint, noise)
         _warn_of_large_delta(stated.allowance, self.n_rows_hint, again=False)
         rng = public_rng(self.random_state)
-        table = encode_table(schema, encoding, X, y, secret_key, threads(self.n_jobs))
-        budgets.charge(charged, stated, type(self).__name__)
-        ledger = Ledger(stated.terms, stated.allowance, _doubts(schema, noise), stated.cost)
-        self.model_ = learner.grow(table, open_release(ledger, noise), rng, plan)
+        # A table that is described may be large: it gets all cores unless the number of threads is given.
+        n_jobs = threads(-1 if self.n_jobs is None and isinstance(X, Described) else self.n_jobs)
+        table = encode_table(schema, encoding, X, y, secret_key, n_jobs, getattr(learner, "one_pass", False))
+        with closing_afterwards(table):
+            budgets.charge(charged, stated, type(self).__name__)
+            ledger = Ledger(stated.terms, stated.allowance, _doubts(schema, noise), stated.cost)
+            self.model_ = learner.grow(table, open_release(ledger, noise), rng, plan)
         self.privacy_ = ledger
         self._note_public_facts(schema, table.encoding)
         if self.epsilon is None:
@@ -173,11 +181,14 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
 
     def _read(self, X: Any, y: Any) -> tuple[Schema, Any, Any]:
         """Return the declared schema, or one read off the data with a warning; and the data, its form checked."""
-        if self.schema is not None:
-            if not isinstance(self.schema, Schema):
-                raise SchemaError(f"schema must be a privet.Schema, got {type(self.schema).__name__}")
-            self._check_target(self.schema)
-            return self.schema, X, y
+        declared = X.schema if self.schema is None and isinstance(X, Described) else self.schema
+        if declared is not None:
+            if not isinstance(declared, Schema):
+                raise SchemaError(f"schema must be a privet.Schema, got {type(declared).__name__}")
+            self._check_target(declared)
+            return declared, X, y
+        if isinstance(X, Described):
+            raise SchemaError("a table needs a schema, since it is not read twice: pass schema=Schema(...)")
         if _is_frame(X):
             validate_data(self, X, skip_check_array=True)
             y = column_or_1d(y, warn=True)
@@ -195,7 +206,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
     def _codes(self, X: Any) -> NDArray[np.unsignedinteger]:
         check_is_fitted(self, "model_")
         # With a declared schema columns are found by name, in any order; without one, scikit-learn's rules apply.
-        if self.schema is None:
+        if self.schema is None and self.schema_.inferred is not None:
             if _is_frame(X):
                 validate_data(self, X, reset=False, skip_check_array=True)
             else:
@@ -205,7 +216,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
     def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:
         """Set the public attributes of a fitted estimator, after a fit or from a file."""
         self.schema_ = schema
-        if self.schema is not None:
+        if self.schema is not None or schema.inferred is None:
             self.n_features_in_ = len(schema.features)
             self.feature_names_in_ = np.array(list(schema.features), dtype=object)
 

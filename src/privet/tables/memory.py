@@ -44,6 +44,8 @@ class MemoryTable:
         The encoded target; records with a negative value (an unknown label) are left out, one by one.
     n_jobs : int
         Number of threads. Results do not depend on it: integers are added up.
+    rows : uint64 array of shape (n_rows,), optional
+        The identity of each record; by default its place.
     """
 
     def __init__(
@@ -53,17 +55,20 @@ class MemoryTable:
         target: NDArray[np.int32],
         *,
         n_jobs: int = 1,
+        rows: NDArray[np.uint64] | None = None,
     ) -> None:
+        # A record is known by its place in the frame, whichever others are left out: made once for many passes.
+        rows = np.arange(len(target), dtype=np.uint64) if rows is None else rows
         known = target >= 0
         if not known.all():
-            codes, target = np.ascontiguousarray(codes[:, known]), target[known]
+            codes, target, rows = np.ascontiguousarray(codes[:, known]), target[known], rows[known]
         self._encoding = encoding
         self._target = target
         self._n_jobs = n_jobs
         self._places = self._divided(len(target))
         # Each block is contiguous: compiled loops are slower over slices of a larger array.
         self._codes = [np.ascontiguousarray(codes[:, rows]) for rows in self._places]
-        self._rows = np.arange(len(target), dtype=np.uint64)  # made once: learners pass over their table many times
+        self._rows = rows
         self._states = [dict[str, NDArray[np.generic]]() for _ in self._places]
 
     @property

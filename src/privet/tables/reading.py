@@ -12,17 +12,28 @@ from privet.frames.columns import quietly
 from privet.frames.opening import open_frame
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
-from privet.tables import MemoryTable
+from privet.tables.described import Described, make_table
+from privet.tables.memory import MemoryTable
+from privet.tables.protocol import Table
 from privet.tables.units import bound_rows, read_units
 
 
 def encode_table(
-    schema: Schema, encoding: Encoding, X: Any, y: Any, key: Callable[[], bytes], n_jobs: int = 1
-) -> MemoryTable:
+    schema: Schema,
+    encoding: Encoding,
+    X: Any,
+    y: Any,
+    key: Callable[[], bytes],
+    n_jobs: int = 1,
+    one_pass: bool = False,
+) -> Table:
     """Encode features and labels; leave out records without a label, and rows of a unit beyond its maximum.
 
-    `key` draws a fresh secret key, which decides which rows of a unit stay.
+    `key` draws a fresh secret key, which decides which rows of a unit stay. `X` may be a described table, which has its
+    own target; a table for `one_pass` may read its records later, when they are first asked for.
     """
+    if isinstance(X, Described):
+        return make_table(X, schema, encoding, key, n_jobs, one_pass)
     if y is None:
         raise SchemaError("fit() needs the labels: pass them as the second argument, fit(X, y)")
     X = of_width(X, encoding.n_features)
@@ -32,7 +43,8 @@ def encode_table(
     if schema.unit is not None:
         units = read_units(open_frame(X).named(schema.unit.column))
         kept = bound_rows(units, codes, target, schema.unit.max_rows, key())
-        codes, target = np.ascontiguousarray(codes[:, kept]), target[kept]
+        rows = np.flatnonzero(kept).astype(np.uint64)
+        return MemoryTable(encoding, np.ascontiguousarray(codes[:, kept]), target[kept], n_jobs=n_jobs, rows=rows)
     return MemoryTable(encoding, codes, target, n_jobs=n_jobs)
 
 

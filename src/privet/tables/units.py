@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -32,11 +32,51 @@ class Units:
         A word for each unit, to be hashed. Two units may share one without harm.
     present : bool array
         Whether a row belongs to a unit at all; where it does not, `ids` and `words` mean nothing.
+    texts : tuple of str, optional
+        The units' texts, if `ids` are places in this tuple and so mean nothing outside this column.
     """
 
     ids: NDArray[Any]
     words: NDArray[np.uint64]
     present: NDArray[np.bool_]
+    texts: tuple[str, ...] | None = None
+
+    def rows(self, codes: NDArray[np.unsignedinteger], target: NDArray[np.int32], key: bytes) -> UnitRows:
+        """Return each row's unit and rank in a form that can be compared with rows of other pieces of the table."""
+        ids = np.zeros((2, len(self.present)), dtype=np.uint64)
+        if self.texts is None:
+            ids[0] = self.words
+        elif self.texts:
+            digests = np.array([_digest(text, key) for text in self.texts], dtype=np.uint64)
+            ids[:] = digests[np.maximum(self.ids, 0)].T
+        return UnitRows(ids, _ranks(self.words, codes, target, key))
+
+
+@dataclass(frozen=True)
+class UnitRows:
+    """Rows of one piece of a table: the unit of each, and its rank among the rows of this unit.
+
+    Parameters
+    ----------
+    ids : uint64 array of shape (2, n)
+        Equal for two rows if and only if they belong to the same unit, in whichever piece they are. Numbers are their
+        own ids. Texts, and numbers that NumPy does not have, are hashed to 128 bits under the fit's secret key: the
+        chance that any two of n units share an id is below n^2 / 2^129 (10^-17 for 10^11 units), whatever their names.
+    ranks : uint64 array of shape (n,)
+        A keyed hash of unit and content.
+    """
+
+    ids: NDArray[np.uint64]
+    ranks: NDArray[np.uint64]
+
+    def take(self, kept: NDArray[np.bool_]) -> UnitRows:
+        """Return the marked rows only."""
+        return UnitRows(self.ids[:, kept], self.ranks[kept])
+
+    @classmethod
+    def joined(cls, parts: Sequence[UnitRows]) -> UnitRows:
+        """Put the rows of several pieces together."""
+        return cls(np.concatenate([part.ids for part in parts], axis=1), np.concatenate([part.ranks for part in parts]))
 
 
 @np.errstate(all="ignore")
@@ -54,13 +94,13 @@ def read_units(column: Any) -> Units:
     values = read_values(column, exact=True)
     if values.kind == "unsupported":  # all its data are equal, which would merge everybody into one unit
         raise SchemaError(f"units cannot be told from a column of dtype {values.dtype}; convert it to text or integers")
-    data = values.data
+    data, texts = values.data, None
     if values.labels is not None:
-        of_label, words = _number_texts(map(canonical_id, values.labels))
+        of_label, words, texts = _number_texts(map(canonical_id, values.labels))
         ids, words = np.append(of_label, -1).take(data), np.append(words, np.uint64(0)).take(data)
         present = ids >= 0
     elif data.dtype == object:
-        ids, words = _number_texts(map(canonical_id, data))
+        ids, words, texts = _number_texts(map(canonical_id, data))
         present = ids >= 0
     elif data.dtype.kind == "f":
         present = np.isfinite(data)
@@ -69,7 +109,7 @@ def read_units(column: Any) -> Units:
     else:
         present = np.ones(len(data), dtype=bool)
         ids, words = data, data.astype(np.uint64)
-    return Units(ids, words, present if values.absent is None else present & ~values.absent)
+    return Units(ids, words, present if values.absent is None else present & ~values.absent, texts)
 
 
 def canonical_id(value: object) -> str | None:
@@ -129,18 +169,23 @@ def _text_of_decimal(value: Decimal) -> str | None:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _number_texts(texts: Iterable[str | None]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+def _number_texts(texts: Iterable[str | None]) -> tuple[NDArray[np.int64], NDArray[np.uint64], tuple[str, ...]]:
     """Number the strings in order of appearance, with -1 for None, and hash each to a word."""
     every = list(texts)
     distinct = [text for text in dict.fromkeys(every) if text is not None]
     number_of: dict[str | None, int] = {text: number for number, text in enumerate(distinct)} | {None: -1}
     numbers = np.fromiter(map(number_of.__getitem__, every), dtype=np.int64, count=len(every))
     words = np.fromiter(map(_word, distinct), dtype=np.uint64, count=len(distinct))
-    return numbers, np.append(words, np.uint64(0)).take(numbers)
+    return numbers, np.append(words, np.uint64(0)).take(numbers), tuple(distinct)
 
 
 def _word(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def _digest(text: str, key: bytes) -> tuple[int, int]:
+    hashed = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=key).digest()
+    return int.from_bytes(hashed[:8], "little"), int.from_bytes(hashed[8:], "little")
 
 
 def n_units(X: Any, column: str) -> int:
@@ -163,13 +208,40 @@ def bound_rows(
     hashes; which of them stays makes no difference. Rows without a unit are left out. Units are distinguished by their
     ids, not by hashes.
     """
-    content = np.vstack([codes.astype(np.uint16), target.astype(np.uint16)[None, :]])
-    ranks = siphash_rows(key, units.words, content)
     rows = np.flatnonzero(units.present)
-    order = rows[np.lexsort((ranks[rows], units.ids[rows]))]
-    ids = units.ids[order]
-    firsts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1])) if len(order) else order
-    place = np.arange(len(order)) - np.repeat(firsts, np.diff(np.append(firsts, len(order))))
     kept = np.zeros(len(units.present), dtype=bool)
-    kept[order[place < max_rows]] = True
+    kept[rows[_first_of_each([units.ids[rows]], _ranks(units.words, codes, target, key)[rows], max_rows)]] = True
     return kept
+
+
+def bound_pieces(parts: Sequence[UnitRows], max_rows: int) -> list[NDArray[np.bool_]]:
+    """Do the same for rows that are spread over the pieces of a table, given in the table's order.
+
+    The very same records stay as if all pieces were one frame: ranks are a function of unit and content, and of equal
+    rows the first stays.
+    """
+    whole = UnitRows.joined(parts)
+    kept = np.zeros(len(whole.ranks), dtype=bool)
+    kept[_first_of_each([whole.ids[1], whole.ids[0]], whole.ranks, max_rows)] = True
+    return np.split(kept, np.cumsum([len(part.ranks) for part in parts])[:-1])
+
+
+def _ranks(
+    words: NDArray[np.uint64], codes: NDArray[np.unsignedinteger], target: NDArray[np.int32], key: bytes
+) -> NDArray[np.uint64]:
+    """Return each row's rank: a keyed hash of its unit and its content."""
+    content = np.vstack([codes.astype(np.uint16), target.astype(np.uint16)[None, :]])
+    return siphash_rows(key, words, content)
+
+
+def _first_of_each(ids: Sequence[NDArray[Any]], ranks: NDArray[np.uint64], number: int) -> NDArray[np.intp]:
+    """Return the places of the rows that are among the first so many of their unit by rank."""
+    order = np.lexsort((ranks, *ids))
+    if not len(order):
+        return order
+    differ = np.zeros(len(order) - 1, dtype=bool)
+    for part in ids:
+        differ |= part[order[1:]] != part[order[:-1]]
+    firsts = np.flatnonzero(np.append(True, differ))
+    place = np.arange(len(order)) - np.repeat(firsts, np.diff(np.append(firsts, len(order))))
+    return order[place < number]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -81,6 +81,8 @@ class DisjointForest:
     empty: Empty = "omit"
     max_leaves: int = MAX_LEAVES
     bins: int = FINE_GRID
+
+    one_pass: ClassVar[bool] = True  # over the table: the leaves are all that depends on it
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> DisjointForestPlan:
         """Spend everything on the labels: all of it in each tree on disjoint data, else an equal part in each tree.

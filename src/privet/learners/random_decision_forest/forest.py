@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,8 @@ class RandomDecisionForest:
     composition: Sharing = "sequential"
     empty: Empty = "back_off"
     bins: int = FINE_GRID
+
+    one_pass: ClassVar[bool] = True  # over the table: the leaves are all that depends on it
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> ForestPlan:
         """Spend everything on the leaves of the whole forest at once.

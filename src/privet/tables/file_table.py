@@ -1,0 +1,158 @@
+"""The table in files, as users describe it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+from typing import Any
+
+from privet.parameters import threads
+from privet.schema.schema import Schema
+from privet.tables.described import Described, Job
+from privet.tables.files import DataFile, Paths, find_files
+from privet.tables.kept import encode_pieces
+from privet.tables.parquet import read_footer
+from privet.tables.piecewise import Reading
+from privet.tables.progress import Progress
+from privet.tables.protocol import Table
+from privet.tables.source import Layout, Piece, check_layouts
+from privet.tables.store import Store, bytes_of
+from privet.tables.streamed import StreamedTable
+
+_FEWEST_ROWS = 1 << 16  # in a piece, where there are more: small files are read together
+
+
+class ParquetTable(Described):
+    """Records in Parquet files that together may be larger than memory.
+
+    Row groups are read one after the other by all cores, only the columns that the schema names, and each record is
+    encoded to a few small codes at once. A learner that passes over its records many times works on the codes: they are
+    kept in memory as far as they fit into `memory`, and beyond that in a spill folder.
+
+    Parameters
+    ----------
+    paths : path or sequence of paths
+        A file; a folder with all folders in it, whose names may say values of columns as hive writes them
+        (``year=2024/``); a pattern such as ``"data/*.parquet"``; or several of these.
+    target : str, optional
+        The column to predict; else it is named in ``fit(table, "column")`` or by the schema.
+    schema : Schema, optional
+        What is public, for estimators that have no schema of their own.
+    memory : int or str, optional
+        How much memory codes may take, such as ``"4GB"``; by default half of what is free.
+    spill : path, optional
+        Where to make the spill folder, on a disk that you trust as much as the one with the data; by default where
+        temporary files go. Only you can read what is in it. It is removed at the end of the fit; after a crash, by the
+        next fit that spills to the same place.
+    id : str, optional
+        A column with another value in every record. Records are then dealt to trees by it, otherwise by their place.
+    progress : bool, optional
+        Whether to show how far a fit has come; by default if standard error is a terminal.
+
+    Notes
+    -----
+    *Privacy.* The same records give the same model as a frame in memory, and the same guarantee. Names and types of the
+    columns are checked in every file before anything is charged; values never raise an error. A file that is changed or
+    removed during the fit ends it with a `TableChangedError`, and what was charged stays charged. Codes in a spill
+    folder are records, and deleting a file does not overwrite it.
+
+    Examples
+    --------
+    >>> import tempfile, pandas, privet
+    >>> from privet.tables import ParquetTable
+    >>> schema = privet.Schema({"x": privet.Numeric(0, 1)}, classes=["low", "high"])
+    >>> frame = pandas.DataFrame({"x": [0.1, 0.2, 0.8, 0.9] * 500, "y": ["low", "low", "high", "high"] * 500})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     frame.to_parquet(f"{folder}/part-0.parquet")
+    ...     table = ParquetTable(folder, target="y", schema=schema)
+    ...     forest = privet.RandomDecisionForestClassifier(epsilon=2.0, random_state=0).fit(table)
+    >>> forest.predict(pandas.DataFrame({"x": [0.15, 0.85]}))
+    array(['low', 'high'], dtype='<U4')
+    """
+
+    def __init__(
+        self,
+        paths: Paths,
+        *,
+        target: str | None = None,
+        schema: Schema | None = None,
+        memory: int | str | None = None,
+        spill: str | os.PathLike[str] | None = None,
+        id: str | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        super().__init__(target=target, schema=schema, id=id)
+        self.paths = paths
+        self.memory = memory
+        self.spill = spill
+        self.progress = progress
+
+    def encoded(self, job: Job) -> Table:
+        """Check names and types in every file; encode the records now, or for one pass only when they are needed."""
+        limit = bytes_of(self.memory)
+        files = FileSource.found(self.paths, job.reading)
+        check_layouts(files.layouts(), job.reading)
+        pieces = bundled(files.pieces())
+        known = all(piece.n_rows is not None for piece in pieces)
+        if job.one_pass and job.reading.unit is None and known:
+            return StreamedTable(job.reading, lambda: pieces, job.n_jobs, self.progress)
+        store = Store(limit, self.spill)
+        total = sum(piece.n_rows or 0 for piece in pieces) if known else None
+        try:
+            with Progress("reading", total, self.progress) as progress:
+                return encode_pieces(pieces, job.reading, store, job.n_jobs, progress)
+        except BaseException:
+            store.close()
+            raise
+
+
+class FileSource:
+    """The files of a table: a list of pieces that can be read again and again, in any process."""
+
+    def __init__(self, files: Sequence[DataFile], reading: Reading) -> None:
+        self._reading = reading
+        with ThreadPoolExecutor(threads(-1)) as pool:
+            self._footers = list(pool.map(lambda file: read_footer(file, reading.declared), files))
+
+    @classmethod
+    def found(cls, paths: Paths, reading: Reading) -> FileSource:
+        """Find the files and read what they say about themselves."""
+        return cls(find_files(paths), reading)
+
+    def layouts(self) -> Iterator[Layout]:
+        """Yield the columns of each file."""
+        return (footer.layout for footer in self._footers)
+
+    def pieces(self) -> list[Piece]:
+        """Return the row groups of all files."""
+        return list(chain.from_iterable(footer.row_groups(self._reading) for footer in self._footers))
+
+
+class Bundle:
+    """Small pieces that are read together, one after the other."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self._pieces = pieces
+        self.name = pieces[0].name
+        self.n_rows: int | None = sum(piece.n_rows or 0 for piece in pieces)
+
+    def batches(self, most_rows: int) -> Iterator[Any]:
+        """Read all pieces."""
+        return chain.from_iterable(piece.batches(most_rows) for piece in self._pieces)
+
+
+def bundled(pieces: Sequence[Piece]) -> list[Piece]:
+    """Put consecutive small pieces together. Identities do not change: places go on from piece to piece."""
+    found, waiting, n_rows = list[Piece](), list[Piece](), 0
+    for piece in pieces:
+        if waiting and (piece.n_rows is None or n_rows + piece.n_rows > _FEWEST_ROWS):
+            found.append(Bundle(waiting) if len(waiting) > 1 else waiting[0])
+            waiting, n_rows = [], 0
+        if piece.n_rows is None:
+            found.append(piece)
+        else:
+            waiting.append(piece)
+            n_rows += piece.n_rows
+    return [*found, *([Bundle(waiting) if len(waiting) > 1 else waiting[0]] if waiting else [])]
