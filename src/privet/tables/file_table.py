@@ -15,7 +15,7 @@ from privet.tables.files import DataFile, Paths, find_files
 from privet.tables.kept import encode_pieces
 from privet.tables.parquet import read_footer
 from privet.tables.piecewise import Reading
-from privet.tables.progress import Progress
+from privet.tables.progress import PassProgress
 from privet.tables.protocol import Table
 from privet.tables.source import Layout, Piece, check_layouts
 from privet.tables.store import Store, bytes_of
@@ -101,7 +101,7 @@ class ParquetTable(Described):
         store = Store(limit, self.spill)
         total = sum(piece.n_rows or 0 for piece in pieces) if known else None
         try:
-            with Progress("reading", total, self.progress) as progress:
+            with PassProgress("reading", total, self.progress) as progress:
                 return encode_pieces(pieces, job.reading, store, job.n_jobs, progress)
         except BaseException:
             store.close()

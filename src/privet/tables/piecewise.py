@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import SchemaError
+from privet.frames.columns import Category
 from privet.frames.opening import open_frame
-from privet.frames.values import Category
 from privet.schema.encoding import ClassTarget, Encoding
 from privet.schema.schema import Unit
 from privet.tables.units import UnitRows, read_units

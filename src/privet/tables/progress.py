@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Self
 
 
-class Progress(AbstractContextManager["Progress"]):
+class PassProgress(AbstractContextManager["PassProgress"]):
     """A bar that moves as records are read.
 
     It shows a share and a time, never a number of records, and only to whoever runs the fit at a terminal.

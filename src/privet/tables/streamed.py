@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from privet.schema.encoding import Encoding
 from privet.tables.passes import add_up
 from privet.tables.piecewise import Reading
-from privet.tables.progress import Progress
+from privet.tables.progress import PassProgress
 from privet.tables.protocol import Block, IntArray, Kernel
 from privet.tables.source import Piece
 
@@ -47,7 +47,7 @@ class StreamedTable:
         """Run a kernel over all records and add up its integers."""
         placed = list(self._placed())
         n_rows = sum(piece.n_rows or 0 for _, piece in placed)
-        with Progress("reading and counting", n_rows, self._show) as progress:
+        with PassProgress("reading and counting", n_rows, self._show) as progress:
 
             def integers(item: tuple[int, Piece]) -> Iterator[NDArray[np.generic]]:
                 for block, n_read in self._blocks(*item):
