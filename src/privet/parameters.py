@@ -6,8 +6,11 @@ import math
 import numbers
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Literal
 
 from privet.errors import ParameterError
+
+Auto = Literal["auto"]  # the learner decides, from public facts
 
 
 def exact(value: object, name: str) -> Fraction:
@@ -36,6 +39,21 @@ def check_whole(name: str, value: object, low: int, high: int) -> int:
     if not low <= number <= high:
         raise ParameterError(f"{name} must be from {low} to {high}, got {number}")
     return number
+
+
+def check_whole_or_auto(name: str, value: object, low: int, high: int) -> int | None:
+    """Return None for "auto", which leaves the choice to the learner, else a whole number between `low` and `high`.
+
+    Examples
+    --------
+    >>> check_whole_or_auto("max_depth", "auto", 1, 8) is None
+    True
+    """
+    if isinstance(value, str) and value == "auto":
+        return None
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise ParameterError(f"{name} must be a whole number or 'auto', got {value!r}: pass one from {low} to {high}")
+    return check_whole(name, value, low, high)
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ import pytest
 
 import privet
 from privet.models.files import canonical_json
+from privet.models.files import digest as digest_of
 from privet.testing import seeded_noise
 from tests.laws.registry import REGISTERED, every_learner
 
@@ -69,3 +70,12 @@ def test_seeded_fits_of_the_last_version_are_repeated(learner, tmp_path):
         "model": digest(rounded(content["model"])),
         "spent": digest(content["privacy"]["spent"]),
     }
+
+
+def test_a_depth_of_none_in_files_of_the_last_version_means_auto(tmp_path):
+    content = json.loads((FOLDER / "DisjointForestClassifier.json").read_text())
+    content["parameters"]["max_depth"] = None
+    content.pop("digest")
+    content["digest"] = digest_of(content)
+    (tmp_path / "model.json").write_text(json.dumps(content))
+    assert privet.load(tmp_path / "model.json").max_depth == "auto"

@@ -15,7 +15,7 @@ import pytest
 
 from privet import BoostingClassifier, BoostingRegressor, Categorical, Numeric, Schema
 from privet.audit import NeighbourPair, statistical_audit
-from privet.audit.neighbours import data_set
+from privet.audit.neighbour_pair import data_set
 from privet.audit.projections import Steps
 
 pytestmark = [pytest.mark.law, pytest.mark.slow]

@@ -1,7 +1,8 @@
 """The auditor: tests that could refute a privacy claim, of privet's own learners and of any other estimator."""
 
 from privet.audit.canaries import canaries
-from privet.audit.neighbours import NEIGHBOUR_PAIRS, NeighbourPair
+from privet.audit.neighbour_pair import NeighbourPair
+from privet.audit.neighbours import NEIGHBOUR_PAIRS
 from privet.audit.pipelines import PipelineFinding, PipelineReport, audit_pipeline
 from privet.audit.report import AuditReport, Claim, Finding
 from privet.audit.statistical import Progress, statistical_audit

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import nan
 from typing import Any
 
-from privet.audit.neighbours import NeighbourPair, Record, data_set
+from privet.audit.neighbour_pair import NeighbourPair, Record, data_set
 from privet.audit.projections import Predictions, Projection, Steps
 from privet.errors import AuditError
 from privet.schema.domains import Categorical, Numeric

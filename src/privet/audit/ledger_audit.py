@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import clone
 
-from privet.audit.neighbours import NeighbourPair
+from privet.audit.neighbour_pair import NeighbourPair
 from privet.audit.report import Finding
 from privet.errors import AuditError, UnsoundWarning
 from privet.estimators.files import file_text

@@ -18,7 +18,7 @@ from time import monotonic
 from typing import Any
 
 from privet.audit.bounds import choose_event, epsilon_lower_bound, trials_needed
-from privet.audit.neighbours import NeighbourPair
+from privet.audit.neighbour_pair import NeighbourPair
 from privet.audit.projections import projection_name
 from privet.audit.report import AuditReport, Claim, Finding
 from privet.audit.store import SIDES_AND_HALVES, OutcomeStore, Tally, fingerprint

@@ -15,7 +15,8 @@ from privet.audit.canaries import canaries
 from privet.audit.enumeration import Subject
 from privet.audit.exact import ExactResult, exact_audit
 from privet.audit.ledger_audit import ledger_audit
-from privet.audit.neighbours import NEIGHBOUR_PAIRS, NeighbourPair
+from privet.audit.neighbour_pair import NeighbourPair
+from privet.audit.neighbours import NEIGHBOUR_PAIRS
 from privet.audit.projections import Predictions
 from privet.audit.report import AuditReport, Claim, Finding, Relation
 from privet.audit.search import search

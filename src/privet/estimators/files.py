@@ -147,6 +147,11 @@ def _estimator(content: Mapping[str, Any]) -> Any:
         raise ModelFileError(f"unknown estimator {str(name)[:60]!r}; a newer privet may know it")
     kind, parameters = estimator_class(name)._of_file(_plain_values(content["parameters"]))
     estimator = kind()
+    # Version 0.1 wrote None for some of the parameters that are now "auto".
+    automatic = {
+        key: "auto" for key, value in parameters.items() if value is None and getattr(estimator, key, 0) == "auto"
+    }
+    parameters = parameters | automatic
     estimator.set_params(**_known_parameters(parameters, estimator))
     schema = Schema.from_dict(content["schema"])
     estimator._check_target(schema)

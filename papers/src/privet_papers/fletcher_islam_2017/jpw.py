@@ -14,7 +14,7 @@ from privet.estimators.base import PrivateClassifier
 from privet.estimators.learning import Hints
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts
-from privet.parameters import check_whole
+from privet.parameters import Auto, check_whole, check_whole_or_auto
 from privet.privacy.events import Event
 from privet.privacy.plan import InSequence
 from privet.privacy.terms import Share, Terms
@@ -89,11 +89,11 @@ class JPWForestClassifier(PrivateClassifier):
         What is public. Without it domains are read off the data, and nothing is guaranteed.
     n_trees : int, default=10
         Number of trees.
-    max_depth : int, optional
-        By default min(m/2, log_b(n) - 1) for m features with b values on average, n being `n_rows_hint`; without the
+    max_depth : int or "auto", default="auto"
+        *auto*: min(m/2, log_b(n) - 1) for m features with b values on average, n being `n_rows_hint`; without the
         hint m/2.
     max_leaves : int, default=65536
-        Trees with more leaves share so many buckets among them, by a public hash of the path.
+        The leaves of a larger tree share this many buckets, by a public hash of the path.
     n_rows_hint : int, optional
         A public guess at the number of records.
     random_state : int, RandomState, Generator or None
@@ -128,7 +128,7 @@ class JPWForestClassifier(PrivateClassifier):
         schema: Schema | None = None,
         *,
         n_trees: int = 10,
-        max_depth: int | None = None,
+        max_depth: int | Auto = "auto",
         max_leaves: int = MAX_LEAVES,
         n_rows_hint: int | None = None,
         random_state: Any = None,
@@ -146,11 +146,9 @@ class JPWForestClassifier(PrivateClassifier):
 
     def _learner(self) -> JPWForest:
         check_whole("n_trees", self.n_trees, 1, 10_000)
-        if self.max_depth is not None:
-            check_whole("max_depth", self.max_depth, 1, DEEPEST)
         check_whole("max_leaves", self.max_leaves, 1, 1 << 22)
         return JPWForest(
-            int(self.n_trees), None if self.max_depth is None else int(self.max_depth), int(self.max_leaves)
+            int(self.n_trees), check_whole_or_auto("max_depth", self.max_depth, 1, DEEPEST), int(self.max_leaves)
         )
 
     def __sklearn_tags__(self) -> Any:

@@ -22,7 +22,7 @@ from privet.estimators.learning import Hints, Sharing
 from privet.learners.disjoint_forest.depth import DepthRule, fletcher_depth
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
-from privet.parameters import check_choice, check_whole
+from privet.parameters import Auto, check_choice, check_whole, check_whole_or_auto
 from privet.privacy.events import Event, Mechanism
 from privet.privacy.plan import InSequence
 from privet.privacy.terms import Share, Terms, unproven
@@ -130,7 +130,7 @@ class SmoothForestClassifier(PrintedClassifier):
         schema: Schema | None = None,
         *,
         n_trees: int = 100,
-        max_depth: int | None = None,
+        max_depth: int | Auto = "auto",
         depth_rule: DepthRule = "table",
         composition: Sharing = "disjoint",
         sensitivity: Sensitivity = "smooth",
@@ -154,15 +154,13 @@ class SmoothForestClassifier(PrintedClassifier):
 
     def _learner(self) -> SmoothForest:
         check_whole("n_trees", self.n_trees, 1, 10_000)
-        if self.max_depth is not None:
-            check_whole("max_depth", self.max_depth, 1, 40)
         check_choice("depth_rule", self.depth_rule, ("table", "printed"))
         check_choice("composition", self.composition, ("disjoint", "sequential"))
         check_choice("sensitivity", self.sensitivity, ("smooth", "global"))
         check_whole("max_leaves", self.max_leaves, 1, 1 << 22)
         return SmoothForest(
             int(self.n_trees),
-            None if self.max_depth is None else int(self.max_depth),
+            check_whole_or_auto("max_depth", self.max_depth, 1, 40),
             self.depth_rule,
             self.composition,
             self.sensitivity,

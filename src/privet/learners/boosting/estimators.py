@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from statistics import NormalDist
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,10 @@ from privet.estimators.learning import Hints
 from privet.learners.boosting.additive import Additive
 from privet.learners.boosting.learner import Boosting
 from privet.learners.boosting.outline import is_better_pure
-from privet.parameters import check_whole, threads
+from privet.parameters import Auto, check_whole_or_auto, threads
 from privet.privacy.terms import Allowance, Terms
 from privet.schema.encoding import Encoding, RangeTarget
 from privet.schema.schema import Schema
-
-Auto = Literal["auto"]
 
 
 class _Boosted:
@@ -50,8 +48,8 @@ class _Boosted:
 
     def _learner(self) -> Boosting:
         return Boosting(
-            None if self.n_trees == "auto" else check_whole("n_trees", self.n_trees, 1, 10_000),
-            None if self.max_depth == "auto" else check_whole("max_depth", self.max_depth, 1, 8),
+            check_whole_or_auto("n_trees", self.n_trees, 1, 10_000),
+            check_whole_or_auto("max_depth", self.max_depth, 1, 8),
         )
 
     def _shaken(

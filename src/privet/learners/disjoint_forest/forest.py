@@ -18,7 +18,7 @@ from privet.learners.disjoint_forest.depth import DepthRule, fletcher_depth
 from privet.learners.disjoint_forest.labels import LabelRule, plan_labels
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
-from privet.parameters import check_choice, check_whole
+from privet.parameters import Auto, check_choice, check_whole, check_whole_or_auto
 from privet.privacy.events import Event, Sequential
 from privet.privacy.plan import Plan
 from privet.privacy.terms import Allowance, Share, Terms
@@ -145,8 +145,8 @@ class DisjointForestClassifier(PrivateClassifier):
         What is public. Without it domains are read off the data, and nothing is guaranteed.
     n_trees : int, default=100
         Number of trees.
-    max_depth : int, optional
-        Depth of every tree; by default Theorem 2 of the paper, see
+    max_depth : int or "auto", default="auto"
+        Depth of every tree; "auto" for that of Theorem 2 of the paper, see
         `privet.learners.disjoint_forest.depth.fletcher_depth`, and 40 at most.
     depth_rule : {"table", "printed"}, default="table"
         Which of the paper's two versions of that rule.
@@ -159,7 +159,7 @@ class DisjointForestClassifier(PrivateClassifier):
         ``K <= 2 exp(epsilon)``. *uniform*, and otherwise: labels are drawn by permute-and-flip on class counts, so that
         an empty leaf votes for a random class, as in the paper.
     max_leaves : int, default=65536
-        Trees with more leaves share so many buckets among them, by a public hash of the path.
+        The leaves of a larger tree share this many buckets, by a public hash of the path.
     n_rows_hint : int, optional
         A public guess at the number of records; not used by this learner.
     random_state : int, RandomState, Generator or None
@@ -220,7 +220,7 @@ class DisjointForestClassifier(PrivateClassifier):
         schema: Schema | None = None,
         *,
         n_trees: int = 100,
-        max_depth: int | None = None,
+        max_depth: int | Auto = "auto",
         depth_rule: DepthRule = "table",
         composition: Sharing = "disjoint",
         empty: Empty = "omit",
@@ -244,15 +244,13 @@ class DisjointForestClassifier(PrivateClassifier):
 
     def _learner(self) -> DisjointForest:
         check_whole("n_trees", self.n_trees, 1, 10_000)
-        if self.max_depth is not None:
-            check_whole("max_depth", self.max_depth, 1, MAX_DEPTH)
         check_choice("depth_rule", self.depth_rule, ("table", "printed"))
         check_choice("composition", self.composition, ("disjoint", "sequential"))
         check_choice("empty", self.empty, ("omit", "uniform"))
         check_whole("max_leaves", self.max_leaves, 1, 1 << 22)
         return DisjointForest(
             int(self.n_trees),
-            None if self.max_depth is None else int(self.max_depth),
+            check_whole_or_auto("max_depth", self.max_depth, 1, MAX_DEPTH),
             self.depth_rule,
             self.composition,
             self.empty,

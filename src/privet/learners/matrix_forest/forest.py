@@ -7,7 +7,7 @@ A+ (A D + noise) are less noisy; everything after the measurement is post-proces
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from numpy.typing import NDArray
 
@@ -17,7 +17,7 @@ from privet.learners.matrix_forest.designs import NAMES
 from privet.learners.matrix_forest.leaf_values import VOTINGS, Voting
 from privet.learners.matrix_forest.learner import MatrixForest, Subsets, Tune
 from privet.learners.matrix_forest.settings import Mode
-from privet.parameters import check_choice, check_whole
+from privet.parameters import Auto, check_choice, check_whole
 from privet.privacy.ledger import Ledger
 from privet.randomness.public import derive_seed, public_rng
 from privet.schema.schema import Schema
@@ -120,7 +120,7 @@ class MatrixForestClassifier(PrivateClassifier):
         n_trees: int | None = 128,
         max_depth: int = 4,
         voting: Voting = "weight",
-        n_ensembles: int | Literal["auto"] = 1,
+        n_ensembles: int | Auto = 1,
         subset_features: int | None = None,
         subsets: Subsets = "random",
         tune: Tune | None = None,

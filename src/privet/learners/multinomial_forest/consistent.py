@@ -20,7 +20,7 @@ from privet.learners.multinomial_forest.honest_growth import HonestRule, grow_ho
 from privet.learners.multinomial_forest.honest_plan import check_partition_rate
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
-from privet.parameters import check_choice, check_whole, exact, threads
+from privet.parameters import Auto, check_choice, check_whole, check_whole_or_auto, exact, threads
 from privet.privacy.plan import PlanWithoutNoise
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
@@ -150,7 +150,7 @@ class ConsistentForestClassifier(PrivateClassifier):
         schema: Schema | None = None,
         *,
         n_trees: int = 100,
-        max_depth: int | Literal["auto"] = "auto",
+        max_depth: int | Auto = "auto",
         partition_rate: float = 1.0,
         criterion: Criterion = "gini",
         feature_rate: float = 10.0,
@@ -195,7 +195,7 @@ class ConsistentForestClassifier(PrivateClassifier):
             small_child="avoid" if every else "stop",
             feature_rate=_rate("feature_rate", self.feature_rate),
             value_rate=_rate("value_rate", self.value_rate),
-            max_depth=None if self.max_depth == "auto" else check_whole("max_depth", self.max_depth, 1, 1 << 20),
+            max_depth=check_whole_or_auto("max_depth", self.max_depth, 1, 1 << 20),
         )
         label_rate = math.inf if self.label_rate is None else _rate("label_rate", self.label_rate)
         return ConsistentForest(rule, n_trees, label_rate, threads(self.n_jobs))

@@ -31,7 +31,7 @@ from privet.learners.multinomial_forest.plan import HonestLevel, HonestTreePlan,
 from privet.learners.multinomial_forest.two_stages import TwoStages
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
-from privet.parameters import check_choice, check_whole, exact
+from privet.parameters import Auto, check_choice, check_whole, check_whole_or_auto, exact
 from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
@@ -266,7 +266,7 @@ class MultinomialForestClassifier(PrivateClassifier):
         schema: Schema | None = None,
         *,
         n_trees: int = 1,
-        max_depth: int | Literal["auto"] = "auto",
+        max_depth: int | Auto = "auto",
         partition_rate: float = 1.0,
         criterion: str = "mix",
         stages: Stages = "one",
@@ -299,7 +299,7 @@ class MultinomialForestClassifier(PrivateClassifier):
         if not 0 <= gamma <= 1:
             raise ParameterError(f"gamma must be from 0 to 1, got {self.gamma}: pass e.g. 0.1")
         criterion = check_choice("criterion", self.criterion, tuple(SCORES))
-        depth = None if self.max_depth == "auto" else check_whole("max_depth", self.max_depth, 1, 12)
+        depth = check_whole_or_auto("max_depth", self.max_depth, 1, 12)
         return MultinomialForest(n_trees, depth, criterion, self.stages, gamma, rate, self.composition)
 
     @classmethod

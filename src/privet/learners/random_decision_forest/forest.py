@@ -18,7 +18,7 @@ from privet.estimators.learning import Hints, Sharing
 from privet.learners.random_decision_forest.shape import ForestShape, forest_shape
 from privet.mechanisms.release import Release
 from privet.models.forest import Empty, Forest, LeafCounts, LeafLabels, Voting
-from privet.parameters import check_choice, check_whole, threads
+from privet.parameters import Auto, check_choice, check_whole_or_auto, threads
 from privet.privacy.events import Event, Mechanism, Sequential
 from privet.privacy.plan import InSequence
 from privet.privacy.terms import Allowance, Share, Terms
@@ -30,7 +30,6 @@ from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.random_trees import MAX_LEAVES, RandomTrees, check_leaves_fit
 
 Leaves = Literal["counts", "labels"]
-Auto = Literal["auto"]
 
 FINE_GRID = 255  # thresholds are uniform in the public range, so the grid is as fine as codes of one byte allow
 
@@ -233,8 +232,8 @@ class RandomDecisionForestClassifier(PrivateClassifier):
         if self.leaves == "labels":
             check_choice('voting, where leaves="labels",', self.voting, ("majority",))
         return RandomDecisionForest(
-            None if self.n_trees == "auto" else check_whole("n_trees", self.n_trees, 1, 100_000),
-            None if self.max_depth == "auto" else check_whole("max_depth", self.max_depth, 1, 40),
+            check_whole_or_auto("n_trees", self.n_trees, 1, 100_000),
+            check_whole_or_auto("max_depth", self.max_depth, 1, 40),
             self.voting,
             self.leaves,
             self.composition,
