@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError
-from privet.frames.values import Category
+from privet.frames.columns import Category
 from privet.learners.boosting.additive import Additive
 from privet.learners.boosting.gradients import SCORE_BITS
 from privet.learners.matrix_forest.vote_tables import BatchAnswers, CellTable, LeafVotes

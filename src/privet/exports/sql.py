@@ -13,7 +13,7 @@ import numpy as np
 
 from privet.errors import ParameterError
 from privet.exports.scoring import CodedFeature, Scoring, scoring_of
-from privet.frames.values import Category
+from privet.frames.columns import Category
 from privet.privacy.certificate import certificate
 from privet.schema.encoding import RangeTarget
 
