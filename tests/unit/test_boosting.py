@@ -274,12 +274,12 @@ def test_features_that_cannot_be_split_leave_a_common_start():
 def test_a_plan_shows_the_cap_and_a_ledger_the_rounds_under_it():
     X, y = labelled(n=2000)
     model = BoostingClassifier(1.0, 1e-6, TWO, n_trees=5, random_state=0)
-    assert "all annealed rounds together" in model.plan().table()
+    assert "all annealed rounds together" in model.plan().table(full=True)
     ledger = model.fit(X, y).privacy_
     (rounds,) = [part for part in ledger.composition.parts if isinstance(part, Filter)]
     assert rounds.cost == rounds.cap
     assert sum(event.cost.rho for event in rounds.events()) == rounds.cap.rho
-    assert "round 1: splits of level 1" in ledger.table()
+    assert "round 1: splits of level 1" in ledger.table(full=True)
     assert ledger_from_dict(ledger.to_dict()).to_dict() == ledger.to_dict()
 
 

@@ -133,7 +133,7 @@ def test_damaged_plain_data_are_refused(damage):
 def test_the_table_names_every_release_and_the_total():
     ledger = Ledger(Terms("replace", 5, "person"), Allowance.of(1))
     ledger.charge(ledger.terms.laplace("leaf counts", Fraction(1), l1=10))
-    text = ledger.table()
+    text = ledger.table(full=True)
     assert "leaf counts" in text
     assert "scale 100" in text
     assert "replacing one unit (the rows that share a value of column 'person', at most 5 of which take part)" in text

@@ -116,7 +116,11 @@ def digests(estimator):
     with TemporaryDirectory() as folder:
         estimator.save(Path(folder) / "model.json")
         content = json.loads((Path(folder) / "model.json").read_text(encoding="utf-8"))
-    parts = (estimator.plan().table(), estimator.privacy_.table(), json.dumps(_rounded(content["model"])))
+    parts = (
+        estimator.plan().table(full=True),
+        estimator.privacy_.table(full=True),
+        json.dumps(_rounded(content["model"])),
+    )
     return [hashlib.sha256(part.encode()).hexdigest()[:16] for part in parts]
 
 

@@ -91,7 +91,7 @@ def test_every_text_of_a_ledger_rounds_up_what_it_cannot_say_exactly():
     ledger = stating(JUST_ABOVE_ONE)
     assert guarantee_in_words(ledger).startswith("epsilon = 1.00001 for ")
     assert "epsilon=1.00001" in repr(ledger)
-    row = ledger.table().splitlines()[2]
+    row = ledger.table(full=True).splitlines()[2]
     assert "1.00001" in row
     assert "0.500005" in row  # rho, epsilon^2 / 2 = 0.5000049...
     assert "scale 2.33333 " in row  # less noise than there is

@@ -40,4 +40,5 @@ PublicSeed = Annotated[
 ]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Number of threads or processes.", min=1)]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Full = Annotated[bool, typer.Option("--full", help="Show every release of the ledger, not one line a stage.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from privet.cli.console import note, print_json, say
-from privet.cli.options import Delta, Epsilon, Json, Learner, RowsHint, SchemaFile, Settings
+from privet.cli.options import Delta, Epsilon, Full, Json, Learner, RowsHint, SchemaFile, Settings
 
 
 def plan(
@@ -13,6 +13,7 @@ def plan(
     learner: Learner = None,
     settings: Settings = None,
     rows_hint: RowsHint = None,
+    full: Full = False,
     as_json: Json = False,
 ) -> None:
     """Show how a training will split the budget. Looks at the schema only; no data is needed.
@@ -37,6 +38,6 @@ def plan(
         print_json({"learner": name, **guarantee_as_data(ledger), "plan": ledger.to_dict()})
         return
     say(f"{name}\n")
-    say(ledger.table())
+    say(ledger.table(full=full))
     if learner is None:
         note(f"\nlearners: {', '.join(learner_names(public.target))}")

@@ -12,6 +12,7 @@ from privet.cli.options import (
     Data,
     Delta,
     Force,
+    Full,
     Jobs,
     Json,
     Learner,
@@ -40,6 +41,7 @@ def train(
     rows_hint: RowsHint = None,
     public_seed: PublicSeed = None,
     jobs: Jobs = 1,
+    full: Full = False,
     as_json: Json = False,
     force: Force = False,
 ) -> None:
@@ -89,7 +91,7 @@ def train(
             }
         )
         return
-    say(ledger.table())
+    say(ledger.table(full=full))
     say()
     say(f"model:  {out}")
     if page:

@@ -214,11 +214,21 @@ class Ledger:
             closed = self._open.pop()
             self._open[-1].add(closed.close(None))
 
-    def table(self) -> str:
-        """Return the ledger as a text table for people."""
+    def table(self, *, full: bool = False) -> str:
+        """Return the ledger as a text table for people.
+
+        Parameters
+        ----------
+        full : bool, default=False
+            Show every release with its exact noise and the records that it looks at, rather than one line a stage.
+
+        Notes
+        -----
+        The noise of a stage is in records: how many of them could change a released value as much as the noise does.
+        """
         from privet.privacy.text import ledger_table
 
-        return ledger_table(self)
+        return ledger_table(self, full=full)
 
     def to_dict(self) -> dict[str, object]:
         """Return the ledger as plain data, as written to model files."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from privet.errors import ModelFileError
 from privet.privacy.events import Composition, Cost, Event, Filter, Mechanism, Mixture, Parallel, Sequential
+from privet.privacy.stages import stages
 from privet.privacy.statements import Grade, delta_in_words, stated_down, stated_up
 from privet.privacy.terms import Allowance, Terms
 
@@ -50,15 +51,48 @@ def guarantee_as_data(ledger: Ledger) -> dict[str, object]:
     return {"epsilon": ledger.epsilon, "delta": ledger.delta, "strength": strength}
 
 
-def ledger_table(ledger: Ledger) -> str:
-    """Lay the ledger out as text."""
-    header = ("released", "mechanism", "noise", "epsilon", "rho", "looks at")
-    rows = [header, *(_row(event) for event in ledger.events), *map(_filter_row, _filters(ledger.composition))]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(header))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    lines.insert(1, "  ".join("-" * width for width in widths))
+def ledger_table(ledger: Ledger, *, full: bool = False) -> str:
+    """Lay the ledger out as text: a line for each stage, or in `full` for each release."""
+    lines = _full_lines(ledger) if full else _stage_lines(ledger)
     facts = [f"{name}: {fact}" for name, fact in (() if ledger.plan is None else ledger.plan.facts.items())]
     return "\n".join([*lines, "", "total: " + guarantee_in_words(ledger), *strength_in_words(ledger), *facts])
+
+
+def _full_lines(ledger: Ledger) -> list[str]:
+    header = ("released", "mechanism", "noise", "epsilon", "rho", "looks at")
+    rows = [header, *(_row(event) for event in ledger.events), *map(_filter_row, _filters(ledger.composition))]
+    return _laid_out(rows)
+
+
+def _stage_lines(ledger: Ledger) -> list[str]:
+    pure = is_pure(ledger)
+    rows: list[tuple[str, ...]] = [("stage", "releases", "mechanism", "noise", "epsilon" if pure else "rho", "share")]
+    for stage, share in zip(stages(ledger), shares(ledger), strict=True):
+        cost = cost_in_words(stage.paid(pure=pure))
+        rows.append((stage.name, str(len(stage.events) or ""), stage.mechanisms, stage.noise, cost, share))
+    return _laid_out(rows)
+
+
+def is_pure(ledger: Ledger) -> bool:
+    """Whether costs add up in epsilon; else they do in rho."""
+    return ledger.allowance is None or ledger.allowance.rho is None
+
+
+def shares(ledger: Ledger) -> list[str]:
+    """Return each stage's part of the total, as texts; empty where stages see different records and do not add up."""
+    pure = is_pure(ledger)
+    paid, whole = [stage.paid(pure=pure) for stage in stages(ledger)], ledger.cost.epsilon if pure else ledger.cost.rho
+    known = [cost for cost in paid if cost is not None]
+    if not whole or len(known) < len(paid) or sum(known) != whole:
+        return [""] * len(paid)
+    return [f"{float(cost / whole):.0%}" for cost in known]
+
+
+def _laid_out(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return lines
 
 
 def noise_in_words(event: Event) -> str:

@@ -14,9 +14,10 @@ from privet.models.forest import Forest
 from privet.privacy.certificate import noise_status
 from privet.privacy.events import Event, readable
 from privet.privacy.ledger import Ledger
+from privet.privacy.stages import stages
 from privet.privacy.statements import Grade, delta_in_words, odds_in_words, percent_down, percent_up, stated_up
 from privet.privacy.terms import Terms
-from privet.privacy.text import cost_in_words, guarantee_in_words, noise_in_words
+from privet.privacy.text import cost_in_words, guarantee_in_words, is_pure, noise_in_words, shares
 from privet.report import additive_section
 from privet.report.charts import LINES, Line, bars, lines
 from privet.report.insight import code_label, importances, plain, shape
@@ -182,15 +183,15 @@ def _contents(ledger: Ledger, meaning: Meaning) -> Markup | None:
 
 def budget(ledger: Ledger) -> Markup:
     """Where the budget went."""
-    events = _grouped(ledger)
-    pure = ledger.allowance is None or ledger.allowance.rho is None
+    events, pure, found = _grouped(ledger), is_pure(ledger), stages(ledger)
     measure = "epsilon" if pure else "rho (zero-concentrated privacy)"
+    drawn = [(stage, share, stage.paid(pure=pure)) for stage, share in zip(found, shares(ledger), strict=True)]
+    beside = [(stage.name, readable(paid), share or cost_in_words(paid)) for stage, share, paid in drawn]
+    chart = [item for item in beside if math.isfinite(item[1])]
 
     def cost(event: Event) -> Fraction | None:
         return event.cost.epsilon if pure else event.cost.rho
 
-    shown = [(event.name, readable(cost(event)), cost_in_words(cost(event))) for event, _ in events]
-    finite = [item for item in shown if math.isfinite(item[1])]
     rows = [
         [
             event.name,
@@ -204,10 +205,25 @@ def budget(ledger: Ledger) -> Markup:
     ]
     caption = f"What was released, by which mechanism, at which cost in {measure}"
     header = ["released", "mechanism", "noise parameter", "sensitivity", "cost", "looks at"]
+    by_stage = [
+        [stage.name, str(len(stage.events)), stage.mechanisms, stage.noise, cost_in_words(paid)]
+        for stage, _, paid in drawn
+    ]
+    stage_header = ["stage", "releases", "mechanism", "noise", "cost"]
     return join(
         paragraph("Total: ", tag("strong", guarantee_in_words(ledger)), "."),
-        figure(bars(f"Cost in {measure}", finite[:BARS]), f"Cost of each release in {measure}.") if finite else None,
-        table(caption, header, rows, numbers=frozenset({2, 3, 4})),
+        figure(bars(f"Cost in {measure}", chart), f"Cost of each stage in {measure}.") if chart else None,
+        table(f"The stages, and what each costs in {measure}", stage_header, by_stage, numbers=frozenset({1, 4})),
+        paragraph(
+            "Noise is given in records: how many of them could change a released value as much as the noise does. For "
+            "a selection it is the lead that makes a choice e times, about 2.7 times, as likely.",
+            class_="note",
+        ),
+        tag(
+            "details",
+            tag("summary", "every release"),
+            table(caption, header, rows, numbers=frozenset({2, 3, 4})),
+        ),
         paragraph(
             "Releases that look at the same records add up; of releases that look at disjoint records the largest "
             "counts, and even less where fresh secret coins deal the records out (a mixture). The noise parameter is "
