@@ -18,19 +18,36 @@ if TYPE_CHECKING:
     from privet.learners.privatree import PrivaTreeClassifier
     from privet.learners.random_decision_forest import RandomDecisionForestClassifier
     from privet.privacy.budgets import budget
-    from privet.schema import Categorical, Numeric, Schema, Unit
+    from privet.schema import (
+        Boolean,
+        Categorical,
+        Date,
+        DatePart,
+        Hashed,
+        Integer,
+        Numeric,
+        Ordinal,
+        Schema,
+        Unit,
+    )
 
 __version__ = "0.2.0"
 
 __all__ = [
+    "Boolean",
     "BoostingClassifier",
     "BoostingRegressor",
     "Categorical",
     "ConsistentForestClassifier",
+    "Date",
+    "DatePart",
     "DisjointForestClassifier",
+    "Hashed",
+    "Integer",
     "MatrixForestClassifier",
     "MultinomialForestClassifier",
     "Numeric",
+    "Ordinal",
     "PrivaTreeClassifier",
     "RandomDecisionForestClassifier",
     "Schema",
@@ -42,14 +59,20 @@ __all__ = [
 
 # Public name -> the package that it lives in.
 HOMES = {
+    "Boolean": "privet.schema",
     "BoostingClassifier": "privet.learners.boosting",
     "BoostingRegressor": "privet.learners.boosting",
     "Categorical": "privet.schema",
     "ConsistentForestClassifier": "privet.learners.multinomial_forest",
+    "Date": "privet.schema",
+    "DatePart": "privet.schema",
     "DisjointForestClassifier": "privet.learners.disjoint_forest",
+    "Hashed": "privet.schema",
+    "Integer": "privet.schema",
     "MatrixForestClassifier": "privet.learners.matrix_forest",
     "MultinomialForestClassifier": "privet.learners.multinomial_forest",
     "Numeric": "privet.schema",
+    "Ordinal": "privet.schema",
     "PrivaTreeClassifier": "privet.learners.privatree",
     "RandomDecisionForestClassifier": "privet.learners.random_decision_forest",
     "Schema": "privet.schema",

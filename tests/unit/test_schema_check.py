@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from privet import Date
 from privet.errors import SchemaError
 from privet.schema.domains import Categorical, Numeric
 from privet.schema.schema import Schema, Unit
@@ -161,7 +162,12 @@ def test_a_single_class_cannot_be_learned() -> None:
 
 def test_dtypes_that_no_domain_fits_are_refused_by_name() -> None:
     with pytest.raises(SchemaError, match=r"'when'.*convert"):
-        Schema.infer(pd.DataFrame({"when": [pd.Timestamp(0)]}), [0])
+        Schema.infer(pd.DataFrame({"when": [pd.Timedelta(0)]}), [0])
+
+
+def test_dates_are_inferred_as_dates() -> None:
+    days = pd.to_datetime(["2020-02-01", "2021-03-04"])
+    assert Schema.infer(pd.DataFrame({"when": days}), [0, 1]).features == {"when": Date("2020-02-01", "2021-03-04")}
 
 
 TYPED = pd.DataFrame(

@@ -126,7 +126,7 @@ MALFORMED = [
     (f"version: 1\nfeatures: {{5: {AGE}}}\ntarget: {AGE}", ["features.5", "quotes"]),
     (f"version: 1\nfeatures: {{age: 5}}\ntarget: {AGE}", ["features.age: expected a mapping", "got 5"]),
     (f"version: 1\nfeatures: {{age: {{low: 1}}}}\ntarget: {AGE}", ["features.age.type", "add it"]),
-    (f"version: 1\nfeatures: {{age: {{type: date}}}}\ntarget: {AGE}", ["features.age.type", "'date'", "numeric"]),
+    (f"version: 1\nfeatures: {{age: {{type: dates}}}}\ntarget: {AGE}", ["features.age.type", "'dates'", "numeric"]),
     (f"version: 1\nfeatures: {{age: {{type: [1]}}}}\ntarget: {AGE}", ["features.age.type", "a list"]),
     (f"version: 1\nfeatures: {{age: {{type: numeric, low: 1}}}}\ntarget: {AGE}", ["features.age.high", "add it"]),
     (

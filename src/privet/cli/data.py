@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from privet.cli.console import note
 from privet.errors import ParameterError, SchemaError
 from privet.frames.opening import listed, open_frame
+from privet.schema.category_domains import Boolean, Hashed
 from privet.schema.domains import Categorical, Domain
 from privet.schema.schema import Schema
+from privet.schema.whole_domains import Date
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,9 +47,10 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
 def read_features(paths: Sequence[Path], schema: Schema) -> pd.DataFrame:
     """Read the features for a prediction. Further columns are ignored; a missing feature is an error."""
     frame, is_csv = _read_all(find_files(paths))
-    open_frame(frame).places(list(schema.features))
+    open_frame(frame).places(list(schema.feature_columns))
     _selected(frame, schema, None)
-    return _as_declared(frame[list(schema.features)], schema.features) if is_csv else frame[list(schema.features)]
+    features = frame[list(schema.feature_columns)]
+    return _as_declared(features, schema.features) if is_csv else features
 
 
 def read_labelled(paths: Sequence[Path], schema: Schema, target: str | None) -> tuple[pd.DataFrame, str]:
@@ -95,7 +98,7 @@ def _target_column(frame: Any, schema: Schema, named: str | None) -> str:
     """Return the column to predict: the one named here or in the schema, or the only one that the schema leaves."""
     opened = open_frame(frame)
     # A misspelt feature is reported first, since it is what makes the choice of the target ambiguous.
-    opened.places(list(schema.features))
+    opened.places(list(schema.feature_columns))
     named = schema.target_column if named is None else named
     if named is not None:
         opened.named(named)
@@ -158,6 +161,8 @@ def _as_declared(frame: pd.DataFrame, domains: Mapping[str, Domain]) -> pd.DataF
 def _convert(column: pd.Series[Any], domain: Domain) -> Any:
     """Convert strings to a domain's values, one by one; what cannot be converted is left to the schema's rules."""
     pandas = import_pandas()
+    if isinstance(domain, Date | Boolean | Hashed):
+        return column  # the schema reads texts
     if not isinstance(domain, Categorical):
         return pandas.to_numeric(column, errors="coerce")
     if all(isinstance(category, str) for category in domain.categories):

@@ -24,6 +24,7 @@ from privet.models.files import digest, model_from_dict, model_to_dict, parse_js
 from privet.privacy.certificate import certificate
 from privet.privacy.terms import Terms
 from privet.privacy.text import ledger_from_dict
+from privet.schema.category_domains import Hashed
 from privet.schema.domains import Numeric
 from privet.schema.schema import Schema
 from privet.writing import replace_text
@@ -157,6 +158,7 @@ def _estimator(content: Mapping[str, Any]) -> Any:
     estimator._check_target(schema)
     bins = estimator._learner().bins
     cells = sum(domain.bins or bins for domain in schema.features.values() if isinstance(domain, Numeric))
+    cells += sum(domain.buckets for domain in schema.features.values() if isinstance(domain, Hashed))
     if cells > _MOST_CELLS:
         raise ModelFileError(f"schema: the grids have more than {_MOST_CELLS:,} cells together")
     estimator.set_params(schema=schema)

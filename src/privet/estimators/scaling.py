@@ -73,10 +73,10 @@ class SchemaScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         parts = []
         for column, domain, place in zip(layout, schema.features.values(), places, strict=True):
             values = read_feature(opened, place)
-            problem = column.dtype_problem(values)
-            if problem:
-                raise SchemaError(problem)
-            parts.append(_shares(values, domain) if isinstance(domain, Numeric) else self._codes(values, column))
+            if isinstance(domain, Numeric):
+                parts.append(_shares(column.read(values), domain))
+            else:
+                parts.append(self._codes(values, column))
         return np.hstack(parts)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -127,7 +127,7 @@ class SchemaScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
 
     def _places(self, X: Any, schema: Schema) -> tuple[Any, list[int]]:
         opened = open_frame(X)
-        places = opened.places(list(schema.features))
+        places = schema.encoding().places(opened)
         say_ignored(opened.unnamed(schema.named_columns))
         return opened, places
 
@@ -162,5 +162,5 @@ def _shares(values: Values, domain: Numeric) -> NDArray[np.float64]:
 
 
 def _labels(column: Column) -> list[str]:
-    names = [str(category) for category in column.categories]
+    names = [column.value_in_words(code) for code in range(column.n_values)]
     return names + ["other"] * (column.other_code is not None) + ["missing"] * (column.missing_code is not None)

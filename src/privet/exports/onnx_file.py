@@ -20,6 +20,7 @@ from privet.estimators.files import file_content
 from privet.exports.scoring import CodedFeature, Scoring, scoring_of
 from privet.frames.opening import open_frame, read_feature
 from privet.schema.encoding import ClassTarget
+from privet.schema.readings import Levels
 from privet.trees.explicit_trees import ExplicitTrees
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
@@ -70,12 +71,13 @@ def scoring_to_onnx(scoring: Scoring, facts: dict[str, str]) -> bytes:
 
 def onnx_inputs(estimator: Any, frame: Any) -> dict[str, NDArray[Any]]:
     """Return a frame as what the ONNX model of an estimator takes: for each feature a column of doubles or strings."""
-    features = scoring_of(estimator).features
+    features, encoding = scoring_of(estimator).features, estimator.model_.encoding
     opened = open_frame(frame)
-    places = opened.places([feature.name for feature in features])
+    places = encoding.places(opened)
     inputs: dict[str, NDArray[Any]] = {}
-    for feature, place in zip(features, places, strict=True):
+    for feature, column, place in zip(features, encoding.columns, places, strict=True):
         values = read_feature(opened, place)
+        values = values if isinstance(column.reading, Levels) else column.read(values)
         if feature.holds_strings:
             texts = ["" if value is None else str(value) for value in values.objects()]
             inputs[feature.name] = np.array(texts, dtype=object).reshape(-1, 1)

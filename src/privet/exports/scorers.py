@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from privet.errors import ParameterError
-from privet.exports.scoring import CodedFeature, Scoring, scoring_of
+from privet.exports.scoring import CodedFeature, Scoring, refuse_made, scoring_of
 from privet.privacy.certificate import certificate
 from privet.schema.encoding import RangeTarget
 
@@ -48,7 +48,7 @@ def to_python(estimator: Any) -> str:
     >>> scorer["predict"](person) == tree.predict(adult.test[0][:1])[0]
     True
     """
-    model = _data(scoring_of(estimator), _guarantee(estimator))
+    model = _data(refuse_made(scoring_of(estimator), "a program of its own"), _guarantee(estimator))
     lines = [f"    {key!r}: {value!r}," for key, value in model.items()]
     return _filled("plain_scorer.py", "MODEL: dict[str, Any] = {}", ["MODEL = {", *lines, "}"])
 
@@ -79,7 +79,7 @@ def to_javascript(estimator: Any) -> str:
     >>> "predictProba" in to_javascript(tree)
     True
     """
-    model = _data(scoring_of(estimator), _guarantee(estimator))
+    model = _data(refuse_made(scoring_of(estimator), "a program of its own"), _guarantee(estimator))
     lines = [f"    {json.dumps(key)}: {_script(value)}," for key, value in model.items()]
     return _filled("plain_scorer.js", "  const MODEL = {};", ["  const MODEL = {", *lines, "  };"])
 

@@ -7,7 +7,7 @@ The form below keeps only the cuts that make a difference.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from privet.learners.boosting.gradients import SCORE_BITS
 from privet.learners.matrix_forest.vote_tables import BatchAnswers, CellTable, LeafVotes
 from privet.models.forest import Forest
 from privet.schema.encoding import ClassTarget, Column, Encoding, RangeTarget
+from privet.schema.readings import Buckets, Days, Levels, Part
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.structure import FeatureCodes, Splits
 
@@ -28,6 +29,7 @@ Bools = NDArray[np.bool_]
 Link = Literal["shares", "lifted", "logistic", "softmax", "range"]
 
 _UNIT = 2.0**-SCORE_BITS
+_MADE: dict[Any, str] = {Days: "a number of days", Part: "a part of a date", Buckets: "a bucket of a hash"}
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class CodedFeature:
         How many codes there are, those of missing and other values included.
     missing, unknown : int
         The codes of a missing value and of a category that is not listed.
+    made : str or None
+        For a feature whose values privet makes of what is in the table: what they are.
     """
 
     name: str
@@ -54,6 +58,7 @@ class CodedFeature:
     n_codes: int
     missing: int
     unknown: int
+    made: str | None = None
 
     @property
     def holds_strings(self) -> bool:
@@ -188,14 +193,27 @@ def _sums(encoding: Encoding, *, trees: ExplicitTrees | None, values: Floats, li
 
 
 def _coded(column: Column) -> CodedFeature:
+    levels = column.reading.levels if isinstance(column.reading, Levels) else None
     return CodedFeature(
         column.name,
-        column.cuts if column.ordered else None,
-        column.categories,
+        column.cuts if column.ordered and levels is None else None,
+        column.categories if levels is None else levels,
         column.n_codes,
         column.code_of_missing,
         column.code_of_unknown,
+        _MADE.get(type(column.reading)),
     )
+
+
+def refuse_made(scoring: Scoring, kind: str) -> Scoring:
+    """Refuse features that a program or statement would have to make of a table's values; else return the scoring."""
+    for feature in scoring.features:
+        if feature.made is not None:
+            raise ParameterError(
+                f"feature {feature.name!r} is read as {feature.made}, which {kind} cannot make of a table's values; "
+                "predict with privet itself, or export to ONNX and make its inputs with onnx_inputs"
+            )
+    return scoring
 
 
 def _compact(whole: Scoring) -> Scoring:

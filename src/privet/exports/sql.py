@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from privet.errors import ParameterError
-from privet.exports.scoring import CodedFeature, Scoring, scoring_of
+from privet.exports.scoring import CodedFeature, Scoring, refuse_made, scoring_of
 from privet.frames.columns import Category
 from privet.privacy.certificate import certificate
 from privet.schema.encoding import RangeTarget
@@ -70,7 +70,7 @@ def to_sql(
     <BLANKLINE>
     """
     guarantee = certificate(estimator.privacy_, estimator.schema_, "")["guarantee"]
-    statement = scoring_to_sql(scoring_of(estimator), table, keep, materialized)
+    statement = scoring_to_sql(refuse_made(scoring_of(estimator), "SQL"), table, keep, materialized)
     return f"-- {_one_line(str(guarantee))}\n{statement}"
 
 

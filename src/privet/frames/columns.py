@@ -21,7 +21,7 @@ import numpy.typing as npt
 from privet.errors import SchemaError
 
 Category = str | int | float | bool
-Kind = Literal["number", "float", "bool", "string", "object", "null", "unsupported"]
+Kind = Literal["number", "float", "bool", "string", "object", "null", "date", "unsupported"]
 _ROWS_LOOKED_UP_AT_ONCE = 1 << 14  # intermediate results of so many rows stay in a cache
 _MOST_TABLE_ENTRIES = 1 << 16  # of a lookup table from integers to codes; one of this size is made in no time
 # How these types convert to a number, hash and compare is known, and they never warn.
@@ -58,9 +58,16 @@ def _from_numpy(array: npt.NDArray[Any]) -> Values:
     absent = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
     kinds: dict[str, Kind] = {"b": "bool", "i": "number", "u": "number", "f": "float", "O": "object"}
     kinds |= {"U": "string", "S": "string", "T": "string"}
+    if array.dtype.kind == "M":
+        return _from_days(np.asarray(array).astype("datetime64[D]"), str(array.dtype), absent)
     kind = kinds.get(array.dtype.kind, "unsupported")
     data = np.asarray(array, dtype=object if kind == "string" else None)
     return Values(kind, str(array.dtype), data, absent)
+
+
+def _from_days(days: npt.NDArray[Any], dtype: str, absent: npt.NDArray[np.bool_] | None = None) -> Values:
+    numbers = np.where(np.isnat(days), np.nan, days.astype(np.int64).astype(np.float64))
+    return Values("date", dtype, numbers, absent)
 
 
 def _from_pandas(series: Any, exact: bool) -> Values:
@@ -77,6 +84,8 @@ def _from_pandas(series: Any, exact: bool) -> Values:
         return replace(_from_arrow(series.array.__arrow_array__(), exact), dtype=str(dtype))
     if isinstance(dtype, pd.StringDtype):
         return Values("string", str(dtype), series.to_numpy(dtype=object, na_value=None))
+    if isinstance(dtype, pd.DatetimeTZDtype):  # the date on the calendar of its own time zone
+        return replace(_from_numpy(series.dt.tz_localize(None).to_numpy()), dtype=str(dtype))
     if dtype.kind in "biuf":  # pandas' own nullable types
         data = series.to_numpy(dtype=dtype.numpy_dtype, na_value=0)
         return replace(_from_numpy(data), dtype=str(dtype), absent=series.isna().to_numpy())
@@ -102,6 +111,9 @@ def _from_polars(series: Any, exact: bool) -> Values:
         absent = series.is_null().to_numpy()
         filled = series.fill_null(False if dtype == pl.Boolean else 0)
         return replace(_from_numpy(filled.to_numpy()), dtype=name, absent=absent)
+    if dtype in (pl.Date, pl.Datetime):
+        days = series.cast(pl.Date).cast(pl.Int32)
+        return Values("date", name, days.fill_null(0).to_numpy().astype(np.float64), days.is_null().to_numpy())
     return Values("unsupported", name, np.zeros(len(series)))
 
 
@@ -128,6 +140,12 @@ def _from_arrow(column: Any, exact: bool) -> Values:
             column = column.cast(pa.float64())
         filled = pc.fill_null(column, pa.scalar(0).cast(column.type))
         return replace(_from_numpy(filled.to_numpy()), dtype=name, absent=absent)
+    if types.is_date(dtype) or types.is_timestamp(dtype):
+        column = pc.local_timestamp(column) if types.is_timestamp(dtype) and dtype.tz is not None else column
+        column = pc.floor_temporal(column, unit="day") if types.is_timestamp(dtype) else column
+        absent = pc.is_null(column).to_numpy()
+        days = pc.fill_null(column.cast(pa.date32(), safe=False).cast(pa.int32()), 0).to_numpy()
+        return Values("date", name, days.astype(np.float64), absent)
     return _unsupported(column, name)
 
 
@@ -163,7 +181,8 @@ class Values:
     Parameters
     ----------
     kind
-        What the declared dtype says. "float" is also pandas' dtype for a column that is all missing.
+        What the declared dtype says. "float" is also pandas' dtype for a column that is all missing. Dates are numbers
+        of days since 1970-01-01.
     dtype
         The dtype as its library calls it, for messages.
     data
@@ -194,7 +213,7 @@ class Values:
 
     def objects(self) -> npt.NDArray[np.object_]:
         """The values as Python objects, None where one is missing; an error where the dtype cannot be read at all."""
-        if self.kind == "unsupported":
+        if self.kind in ("unsupported", "date"):
             raise SchemaError(f"a column of dtype {self.dtype} cannot be read; convert it to text or to whole numbers")
         if self.labels is not None:
             labels = [None if is_missing(label) else label for label in self.labels]

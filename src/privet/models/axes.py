@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from privet.schema.encoding import Column
+from privet.schema.readings import Whole
 
 CLOSEST = 0.1  # of the axis, between two numbers on it
 
@@ -38,7 +39,13 @@ def grid_ticks(column: Column, most: int = 4) -> list[tuple[float, str]]:
     has the width that the schema gives it.
     """
     if len(column.cuts) <= most + 1:
-        return [(place / column.n_values, short(cut)) for place, cut in enumerate(column.cuts, 1)]
+        return [
+            (place / column.n_values, column.cut_in_words(cut) or short(cut))
+            for place, cut in enumerate(column.cuts, 1)
+        ]
+    if column.reading is not None and not isinstance(column.reading, Whole):  # round numbers of days mean nothing
+        chosen = np.linspace(0, len(column.cuts) - 1, most + 2)[1:-1].round().astype(int).tolist()
+        return [((cut + 1) / column.n_values, str(column.cut_in_words(column.cuts[cut]))) for cut in chosen]
     cuts, places = np.array(column.cuts), np.arange(1, column.n_values) / column.n_values
     middle = float(np.interp((cuts[0] + cuts[-1]) / 2, cuts, places))
     if abs(middle - 0.5) < 0.05:
@@ -54,7 +61,7 @@ def grid_ticks(column: Column, most: int = 4) -> list[tuple[float, str]]:
     for number in inside:
         place = float(np.interp(number, cuts, places))
         if not found or place - found[-1][0] >= CLOSEST:
-            found.append((place, short(number)))
+            found.append((place, column.cut_in_words(number) or short(number)))
     return found
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from privet.models.forest import Forest, LeafLabels, Structure
 from privet.schema.encoding import ClassTarget, Column, Encoding
+from privet.schema.readings import Levels
 
 if TYPE_CHECKING:
     from privet.trees.explicit_trees import ExplicitTrees
@@ -216,9 +217,10 @@ def conditions(question: Question) -> list[str]:
             return [f"{name} is {_codes_in_words(column, list(codes))}" for codes in groups]
         case IsPresent():
             return [f"{name} is present", f"{name} is missing"]
-        case AtMost(_, threshold, missing):
+        case AtMost(column, threshold, missing):
             or_missing = [" or missing" if child == missing else "" for child in (0, 1)]
-            return [f"{name} <= {threshold:.6g}{or_missing[0]}", f"{name} > {threshold:.6g}{or_missing[1]}"]
+            cut = column.cut_in_words(threshold) or f"{threshold:.6g}"
+            return [f"{name} <= {cut}{or_missing[0]}", f"{name} > {cut}{or_missing[1]}"]
 
 
 def question_in_words(
@@ -244,9 +246,10 @@ def question_in_words(
             return f"{name} is {asked}?", ["no", "yes"] if listed else ["yes", "no"]
         case IsPresent():
             return f"{name} is known?", ["yes", "no"]
-        case AtMost(_, threshold, missing):
+        case AtMost(column, threshold, missing):
             or_missing = [", or missing" if child == missing else "" for child in (0, 1)]
-            return f"{name} ≤ {number(threshold)}?", [f"yes{or_missing[0]}", f"no{or_missing[1]}"]
+            cut = column.cut_in_words(threshold) or number(threshold)
+            return f"{name} ≤ {cut}?", [f"yes{or_missing[0]}", f"no{or_missing[1]}"]
 
 
 def code_in_words(
@@ -269,12 +272,15 @@ def code_in_words(
         return "missing"
     if code == column.other_code:
         return other
-    if not column.ordered:
-        return str(column.categories[code])
+    if not column.ordered or isinstance(column.reading, Levels):
+        return column.value_in_words(code)
     if number is None:
         return f"in cell {code}"
-    low = None if code == 0 else number(column.cuts[code - 1])
-    return interval_in_words(low, None if code == len(column.cuts) else number(column.cuts[code]), "any value")
+    low, high = (
+        None if not 0 <= cut < len(column.cuts) else column.cut_in_words(column.cuts[cut]) or number(column.cuts[cut])
+        for cut in (code - 1, code)
+    )
+    return interval_in_words(low, high, "any value")
 
 
 def interval_in_words(low: str | None, high: str | None, everything: str) -> str:

@@ -24,9 +24,11 @@ from privet.report.insight import code_label, importances, plain, shape
 from privet.report.markup import Markup, bullets, figure, join, paragraph, table, tag
 from privet.report.trees import LIST_DEPTH, PICTURE_DEPTH, tree_list, tree_picture, upper_levels
 from privet.report.words import PRIORS, Meaning, badge, hidden
+from privet.schema.category_domains import Boolean, DatePart, Hashed, Ordinal
 from privet.schema.domains import Categorical, Domain
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
+from privet.schema.whole_domains import Date, Integer
 
 SHAPES = 6
 BARS = 12
@@ -121,7 +123,8 @@ def _shape(model: Any, feature: int) -> Markup:
 def _tick(encoding: Encoding, feature: int, code: int) -> str:
     column = encoding.columns[feature]
     if column.ordered and column.cuts and code < column.n_values:
-        return plain(column.cuts[min(code, len(column.cuts) - 1)], 4)
+        cut = column.cuts[min(code, len(column.cuts) - 1)]
+        return column.cut_in_words(cut) or plain(cut, 4)
     label = code_label(column, code)
     return label if len(label) <= 12 else label[:11] + "…"
 
@@ -277,9 +280,18 @@ def public_schema(schema: Schema) -> Markup:
 
 def _domain(domain: Domain) -> list[Any]:
     missing = "has its own code" if domain.missing else "not expected"
+    if isinstance(domain, Hashed):
+        return ["hashed", f"anything, in {domain.buckets:,} buckets by a public hash", missing]
+    if isinstance(domain, DatePart):
+        return ["part of a date", f"the {domain.part} of {domain.of}", missing]
     if isinstance(domain, Categorical):
         names = [str(category) for category in domain.categories]
         text = ", ".join(names[:8]) + (f", … ({len(names)} in all)" if len(names) > 8 else "")
-        return ["categorical", text + (", or other" if domain.other else ""), missing]
+        kind = {Ordinal: "ordered categories", Boolean: "yes or no"}.get(type(domain), "categorical")
+        return [kind, text + (", or other" if domain.other else ""), missing]
     grid = f", own cut points ({len(domain.edges)})" if domain.edges else (", log grid" if domain.grid == "log" else "")
+    if isinstance(domain, Date | Integer):
+        words = domain.column("", 2).cut_in_words
+        kind = "date" if isinstance(domain, Date) else "whole number"
+        return [kind, f"{words(domain.low)} to {words(domain.high)}{grid}", missing]
     return ["numeric", f"{plain(domain.low)} to {plain(domain.high)}{grid}", missing]

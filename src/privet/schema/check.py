@@ -12,8 +12,11 @@ import numpy as np
 from privet.errors import SchemaError
 from privet.frames.columns import Values, read_values
 from privet.frames.opening import Frame, one_column, open_frame, read_feature
+from privet.schema.category_domains import DatePart, Ordinal
 from privet.schema.domains import Categorical, Domain, Numeric
+from privet.schema.encoding import Column
 from privet.schema.schema import Schema
+from privet.schema.whole_domains import Date
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,8 @@ def check(schema: Schema, frame: Any, target: Any = None) -> CheckReport:
     features, encoding = schema.features, schema.encoding()
     findings = _check_names(schema, opened, target)
     for place, (name, domain) in enumerate(features.items()):
+        if isinstance(domain, DatePart):
+            continue  # what is wrong with it is wrong with its date
         if opened.names is None and opened.n_columns == len(features):
             values = read_feature(opened, place)
         elif opened.names is not None and name in opened.names:
@@ -74,9 +79,9 @@ def check(schema: Schema, frame: Any, target: Any = None) -> CheckReport:
         if problem:
             findings.append(SchemaFinding(name, "dtype", len(values.data), problem))
         elif isinstance(domain, Numeric):
-            findings += _check_numbers(name, domain, values)
+            findings += _check_numbers(name, domain, values, encoding.columns[place])
         else:
-            findings += _check_categories(name, domain, values)
+            findings += _check_categories(name, domain, values, encoding.columns[place])
     if isinstance(target, str):
         if opened.names is not None and target in opened.names:
             findings += _check_target(schema.target, target, opened.named(target))
@@ -87,7 +92,7 @@ def check(schema: Schema, frame: Any, target: Any = None) -> CheckReport:
 
 def _check_names(schema: Schema, frame: Frame, target: Any) -> list[SchemaFinding]:
     features = list(schema.features)
-    expected = [*features, *([target] if isinstance(target, str) else [])]
+    expected = [*schema.feature_columns, *([target] if isinstance(target, str) else [])]
     if frame.names is not None:
         expected += [schema.unit.column] if schema.unit is not None else []
         absent = [name for name in expected if name not in frame.names]
@@ -99,9 +104,11 @@ def _check_names(schema: Schema, frame: Frame, target: Any) -> list[SchemaFindin
 
 
 @np.errstate(all="ignore")
-def _check_numbers(name: str, domain: Numeric, values: Values) -> list[SchemaFinding]:
-    numbers = values.numbers().astype(np.float64)
+def _check_numbers(name: str, domain: Numeric, values: Values, column: Column | None = None) -> list[SchemaFinding]:
     missing = values.missing()
+    numbers = (values if column is None else column.read(values)).numbers().astype(np.float64)
+    low, high = ((column and column.cut_in_words(bound)) or f"{bound:g}" for bound in (domain.low, domain.high))
+    wrong = "not a date" if isinstance(domain, Date) else "not a number"
     numbers[missing] = np.nan
     unreadable = np.isnan(numbers) & ~missing
     place = "the missing code" if domain.missing else "the middle cell"
@@ -110,21 +117,24 @@ def _check_numbers(name: str, domain: Numeric, values: Values) -> list[SchemaFin
         (
             "below low",
             np.sum(numbers < domain.low),
-            f"clipped to {domain.low:g}; lower the public bound if it is wrong",
+            f"clipped to {low}; lower the public bound if it is wrong",
         ),
         (
             "above high",
             np.sum(numbers > domain.high),
-            f"clipped to {domain.high:g}; raise the public bound if it is wrong",
+            f"clipped to {high}; raise the public bound if it is wrong",
         ),
-        ("not a number", np.sum(unreadable), f"takes {place}; repair the column"),
+        (wrong, np.sum(unreadable), f"takes {place}; repair the column"),
         ("missing", 0 if domain.missing else np.sum(missing), f"takes {place}; declare missing=True to tell it apart"),
     )
 
 
-def _check_categories(name: str, domain: Categorical, values: Values) -> list[SchemaFinding]:
+def _check_categories(name: str, domain: Categorical, values: Values, column: Column) -> list[SchemaFinding]:
+    if not isinstance(domain, Ordinal):
+        values = column.read(values)
     codes = values.match(domain.categories, unknown=-2, missing=-1)
-    first = f"the first category, {domain.categories[0]!r}"
+    place = column.code_of_missing if isinstance(domain, Ordinal) and not domain.missing else 0
+    first = f"the {'middle' if isinstance(domain, Ordinal) else 'first'} category, {domain.categories[place]!r}"
     unknown_place = "the missing code" if domain.missing else first
     missing_place = "other" if domain.other else first
     return _found(
@@ -132,7 +142,7 @@ def _check_categories(name: str, domain: Categorical, values: Values) -> list[Sc
         (
             "unknown",
             0 if domain.other else np.sum(codes == -2),
-            f"takes {unknown_place}; declare other=True, or list it",
+            f"takes {unknown_place}; {'' if type(domain) is not Categorical else 'declare other=True, or '}list it",
         ),
         ("missing", 0 if domain.missing else np.sum(codes == -1), f"takes {missing_place}; declare missing=True"),
     )

@@ -178,9 +178,10 @@ class Categorical:
         return lay_out(name, categories=self.categories, other=self.other, missing=self.missing)
 
     def _content(self) -> tuple[object, ...]:
-        # Types are compared, too: (0, 1) and (False, True) are equal in Python but are written differently to files.
+        # Types are compared, too: (0, 1) and (False, True) are equal in Python but are written differently to files,
+        # and so are a list of categories and one with an order.
         types = tuple(map(type, self.categories)) if isinstance(self.categories, tuple) else ()
-        return self.categories, types, self.other, self.missing
+        return type(self), self.categories, types, self.other, self.missing
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Categorical) and self._content() == other._content()

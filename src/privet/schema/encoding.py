@@ -15,8 +15,27 @@ import numpy.typing as npt
 
 from privet.errors import SchemaError
 from privet.frames.columns import Category, Values, read_values
-from privet.frames.opening import column_blocks, one_column, open_frame, read_feature, say_ignored, stored_by_rows
+from privet.frames.opening import (
+    Frame,
+    column_blocks,
+    one_column,
+    open_frame,
+    read_feature,
+    say_ignored,
+    stored_by_rows,
+)
 from privet.schema.grids import MAX_CODES
+from privet.schema.readings import (
+    Buckets,
+    Days,
+    Levels,
+    Part,
+    Reading,
+    Truth,
+    Whole,
+    category_dtype_problem,
+    reading_from_dict,
+)
 
 
 @dataclass(frozen=True)
@@ -34,6 +53,7 @@ class Column:
     categories: tuple[Category, ...]
     other_code: int | None
     missing_code: int | None
+    reading: Reading | None = None
 
     def __post_init__(self) -> None:
         # Codes index arrays in machine code, so a damaged file must be stopped here.
@@ -47,9 +67,49 @@ class Column:
             and self.other_code in (None, self.n_values)
             and self.missing_code in (None, used)
             and self.n_codes <= MAX_CODES
+            and self._reading_fits()
         )
         if not sound:
             raise SchemaError(f"the codes of column {self.name!r} are not laid out as they must be; make it anew")
+
+    def _reading_fits(self) -> bool:
+        match self.reading:
+            case Whole() | Days():
+                return self.ordered
+            case Levels(levels):
+                kinds = {str, int, float, bool}
+                return self.ordered and len(levels) == self.n_values and set(map(type, levels)) <= kinds
+            case Buckets(buckets):
+                return not self.ordered and buckets == self.n_values
+            case _:
+                return self.reading is None or not self.ordered
+
+    @property
+    def source(self) -> str:
+        """The column of the frame that holds the values: the feature's own, unless it is derived from another."""
+        return self.reading.of if isinstance(self.reading, Part) else self.name
+
+    @property
+    def reads_numbers(self) -> bool:
+        """Whether numbers are counted against the cuts as they are."""
+        return self.ordered and (self.reading is None or isinstance(self.reading, Whole))
+
+    def read(self, values: Values) -> Values:
+        """The values as this column's codes are made of them; an error if the declared dtype does not fit."""
+        problem = self.dtype_problem(values)
+        if problem:
+            raise SchemaError(problem)
+        return values if self.reading is None else self.reading.values(values)
+
+    def cut_in_words(self, number: float) -> str | None:
+        """A threshold as people write it: a date, a level, a whole number; None for a number like any other."""
+        return None if self.reading is None or isinstance(self.reading, Part) else self.reading.in_words(number)
+
+    def value_in_words(self, code: int) -> str:
+        """The name of a category or level."""
+        if isinstance(self.reading, Levels | Buckets):
+            return self.reading.in_words(code)
+        return str(self.categories[code])
 
     @property
     def n_codes(self) -> int:
@@ -72,9 +132,7 @@ class Column:
 
     def encode(self, values: Values, out: npt.NDArray[Any]) -> None:
         """Write the codes of a column's values into `out`."""
-        problem = self.dtype_problem(values)
-        if problem:
-            raise SchemaError(problem)
+        values = self.read(values)
         if self.ordered:
             from privet.schema.grid_kernels import count_cuts_below  # numba takes long to import
 
@@ -86,32 +144,16 @@ class Column:
 
     def dtype_problem(self, values: Values) -> str | None:
         """What is wrong with a column's declared dtype, if anything, and the remedy."""
+        if self.reading is not None:
+            return self.reading.problem(f"column {self.source!r}", values)
         if self.ordered:
-            if values.kind in ("string", "unsupported"):
+            if values.kind in ("string", "date", "unsupported"):
                 return (
                     f"column {self.name!r} is declared Numeric, but its dtype is {values.dtype}; "
-                    "convert it to numbers, or declare it Categorical"
+                    f"convert it to numbers, or declare it {'Date' if values.kind == 'date' else 'Categorical'}"
                 )
             return None
         return category_dtype_problem(f"column {self.name!r}", self.categories, values)
-
-
-def category_dtype_problem(what: str, categories: Collection[Category], values: Values) -> str | None:
-    """Why no value of this dtype can ever equal a category, and the remedy; None if some value can."""
-    strings = sum(isinstance(category, str) for category in categories)
-    if values.kind == "unsupported":
-        return f"{what} has dtype {values.dtype}, which no category can equal; convert it to strings or numbers"
-    if values.kind in ("number", "bool") and strings == len(categories):
-        return (
-            f"{what} has dtype {values.dtype}, but its categories are strings; "
-            "convert it to strings, or list the categories as numbers"
-        )
-    if values.kind == "string" and strings == 0:
-        return (
-            f"{what} has dtype {values.dtype}, but its categories are numbers; "
-            "convert it to numbers, or list the categories as strings"
-        )
-    return None
 
 
 @dataclass(frozen=True)
@@ -119,6 +161,7 @@ class ClassTarget:
     """Labels of a classification: code k is the k-th class."""
 
     classes: tuple[Category, ...]
+    reading: Truth | None = None
 
     def __post_init__(self) -> None:
         if not self.classes or not all(isinstance(label, str | int | float) for label in self.classes):
@@ -126,14 +169,19 @@ class ClassTarget:
 
     def encode(self, values: Values) -> npt.NDArray[np.int32]:
         """Class indices; -1, a record to be dropped, where the label is unknown or missing."""
-        problem = category_dtype_problem("the target", self.classes, values)
+        if self.reading is not None:
+            problem = self.reading.problem("the target", values)
+        else:
+            problem = category_dtype_problem("the target", self.classes, values)
         if problem:
             raise SchemaError(problem)
+        if self.reading is not None:
+            values = self.reading.values(values)
         return values.match(self.classes, unknown=-1, missing=-1)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""
-        return {"classes": list(self.classes)}
+        return {"classes": list(self.classes)} | ({} if self.reading is None else {"reading": self.reading.to_dict()})
 
 
 @dataclass(frozen=True)
@@ -152,7 +200,7 @@ class RangeTarget:
     @np.errstate(all="ignore")  # a warning would reveal something about a value
     def encode(self, values: Values) -> npt.NDArray[np.int32]:
         """Nearest levels of the clipped values; -1, a record to be dropped, where there is no number."""
-        if values.kind in ("string", "unsupported"):
+        if values.kind in ("string", "date", "unsupported"):
             raise SchemaError(f"the target is declared Numeric, but its dtype is {values.dtype}; convert it to numbers")
         numbers = values.numbers().astype(np.float64)
         if values.absent is not None:
@@ -217,23 +265,31 @@ class Encoding:
         """
         opened = open_frame(frame)
         codes = np.empty((self.n_features, opened.n_rows), dtype=self.dtype)
-        names = [column.name for column in self.columns]
-        places = opened.places(names)
-        say_ignored(opened.unnamed([*names, *ignore]))
+        places = self.places(opened)
+        known = [*(column.name for column in self.columns), *(column.source for column in self.columns), *ignore]
+        say_ignored(opened.unnamed(known))
         left = list(range(self.n_features))
         # Only writable arrays: for read-only ones numba would have to compile the kernel once more.
         if stored_by_rows(frame) and frame.dtype == np.float64 and frame.flags.writeable:
-            ordered = [feature for feature in left if self.columns[feature].ordered]
+            ordered = [feature for feature in left if self.columns[feature].reads_numbers]
             cuts = {feature: self.columns[feature].cuts for feature in ordered}
             missing = {feature: self.columns[feature].code_of_missing for feature in ordered}
             from privet.schema.grid_kernels import count_cuts_below_in_rows
 
             count_cuts_below_in_rows(frame, cuts, missing, codes)
-            left = [feature for feature in left if not self.columns[feature].ordered]
+            left = [feature for feature in left if not self.columns[feature].reads_numbers]
         for rows, block in column_blocks(frame, opened) if left else ():
             for feature in left:
                 self.columns[feature].encode(read_feature(block, places[feature]), codes[feature, rows])
         return codes
+
+    def places(self, frame: Frame) -> list[int]:
+        """Where in a frame the values of each feature are; that a column is missing is an error."""
+        if frame.names is None:
+            names = [column.name for column in self.columns]
+            place_of = dict(zip(names, frame.places(names), strict=True))
+            return [place_of[column.source] for column in self.columns]
+        return frame.places([column.source for column in self.columns])
 
     def encode_target(self, y: Any) -> npt.NDArray[np.int32]:
         """Encode class labels or a regression target; -1 marks a record that is to be dropped."""
@@ -251,6 +307,7 @@ class Encoding:
                 **({"cuts": list(column.cuts)} if column.ordered else {"categories": list(column.categories)}),
                 "other": column.other_code is not None,
                 "missing": column.missing_code is not None,
+                **({} if column.reading is None else {"reading": column.reading.to_dict()}),
             }
             for column in self.columns
         ]
@@ -267,12 +324,13 @@ class Encoding:
                     categories=entry.get("categories"),
                     other=entry["other"],
                     missing=entry["missing"],
+                    reading=reading_from_dict(entry.get("reading")),
                 )
                 for entry in document["columns"]
             )
             target = document["target"]
             made: ClassTarget | RangeTarget
-            made = ClassTarget(tuple(target["classes"])) if "classes" in target else RangeTarget(**target)
+            made = _class_target(target) if "classes" in target else RangeTarget(**target)
         except (KeyError, TypeError, AttributeError) as error:
             raise SchemaError(f"this is not an encoding: {error}; make it anew with Schema.encoding") from None
         return cls(columns, made)
@@ -285,6 +343,7 @@ def lay_out(
     categories: Sequence[Category] | None = None,
     other: bool = False,
     missing: bool = False,
+    reading: Reading | None = None,
 ) -> Column:
     """Number the codes of a feature that has either cuts or categories."""
     n_values = len(cuts) + 1 if cuts is not None else len(categories or ())
@@ -296,4 +355,12 @@ def lay_out(
         categories=tuple(categories or ()),
         other_code=n_values if other else None,
         missing_code=n_values + other if missing else None,
+        reading=reading,
     )
+
+
+def _class_target(document: dict[str, Any]) -> ClassTarget:
+    reading = reading_from_dict(document.get("reading"))
+    if not (reading is None or isinstance(reading, Truth)):
+        raise TypeError("the target has a reading of features")
+    return ClassTarget(tuple(document["classes"]), reading)

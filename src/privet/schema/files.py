@@ -8,7 +8,7 @@ Reading runs no code: tags, aliases and deep nesting are refused.
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,8 +16,11 @@ from typing import Any, NoReturn
 import yaml
 
 from privet.errors import SchemaError
+from privet.schema.category_domains import Boolean, DatePart, Hashed, Ordinal
 from privet.schema.domains import Categorical, Domain, Numeric
+from privet.schema.readings import date_of
 from privet.schema.schema import Schema, Unit
+from privet.schema.whole_domains import Date, Integer
 from privet.writing import replace_text
 
 VERSION = 2
@@ -29,7 +32,7 @@ MAX_DEPTH = 12
 def to_dict(schema: Schema) -> dict[str, Any]:
     """The schema as plain data in a fixed order; options that have their default value are left out."""
     document: dict[str, Any] = {
-        "version": VERSION if schema.ignored or schema.target_column is not None else 1,
+        "version": _version_needed(schema),
         "features": {name: _domain_to_dict(domain) for name, domain in schema.features.items()},
         "target": _domain_to_dict(schema.target),
         "neighbours": schema.neighbours,
@@ -45,18 +48,35 @@ def to_dict(schema: Schema) -> dict[str, Any]:
     return document
 
 
+def _version_needed(schema: Schema) -> int:
+    kinds = {type(domain) for domain in (*schema.features.values(), schema.target)}
+    plain = kinds <= {Numeric, Categorical} and not schema.ignored and schema.target_column is None
+    return 1 if plain else VERSION
+
+
 def _domain_to_dict(domain: Domain) -> dict[str, Any]:
-    if isinstance(domain, Categorical):
-        options: dict[str, Any] = {"other": domain.other or None, "missing": domain.missing or None}
-        entry: dict[str, Any] = {"type": "categorical", "categories": list(domain.categories)}
-    else:
-        options = {
-            "grid": domain.grid if domain.grid != "linear" else None,
-            "edges": None if domain.edges is None else [_short(edge) for edge in domain.edges],
-            "bins": domain.bins,
-            "missing": domain.missing or None,
-        }
-        entry = {"type": "numeric", "low": _short(domain.low), "high": _short(domain.high)}
+    entry: dict[str, Any] = {"type": _TYPE_NAMES[type(domain)]}
+    options: dict[str, Any] = {}
+    match domain:
+        case DatePart():
+            return entry | {"of": domain.of, "part": domain.part}
+        case Hashed():
+            entry["buckets"] = domain.buckets
+        case Boolean():
+            pass
+        case Categorical():
+            entry["categories"] = list(domain.categories)
+            options["other"] = domain.other or None
+        case Numeric():
+            written = (lambda days: date_of(days).isoformat()) if isinstance(domain, Date) else _short
+            entry |= {"low": written(domain.low), "high": written(domain.high)}
+            options = {
+                "format": domain.format if isinstance(domain, Date) else None,
+                "grid": domain.grid if domain.grid != "linear" else None,
+                "edges": None if domain.edges is None else [written(edge) for edge in domain.edges],
+                "bins": domain.bins,
+            }
+    options["missing"] = domain.missing or None
     return entry | {name: value for name, value in options.items() if value is not None}
 
 
@@ -96,25 +116,37 @@ def _list_of_names(value: Any, path: str) -> list[str]:
 
 def _domain_from_dict(entry: Any, path: str) -> Domain:
     kind = _mapping(entry, path, required=("type",))["type"]
-    domain: Domain
-    if kind == "numeric":
-        names = ("low", "high", "grid", "edges", "bins", "missing")
-        options = _options(entry, path, names, required=("low", "high"))
-        for name in ("low", "high"):
-            if not _is_number(options[name]):
-                _fail(f"{path}.{name}", f"expected a number, got {_kind(options[name])}; write it without quotes")
-        domain = Numeric(**options)
-    elif kind == "categorical":
-        options = _options(entry, path, ("categories", "other", "missing"), required=("categories",))
-        if not isinstance(options["categories"], list):
-            got = _kind(options["categories"])
-            _fail(f"{path}.categories", f'expected a list, got {got}; write ["a", "b"]')
-        domain = Categorical(**options)
-    else:
+    if not isinstance(kind, str) or kind not in _TYPES:
         got = repr(kind) if isinstance(kind, str) else _kind(kind)
-        _fail(f"{path}.type", f"expected 'numeric' or 'categorical', got {got}")
+        _fail(f"{path}.type", f"expected one of {', '.join(_TYPES)}, got {got}")
+    make, required, others = _TYPES[kind]
+    options = _options(entry, path, (*required, *others), required)
+    for name in required:
+        got = _kind(options[name])
+        if kind in ("numeric", "integer") and not _is_number(options[name]):
+            _fail(f"{path}.{name}", f"expected a number, got {got}; write it without quotes")
+        if kind == "date" and not isinstance(options[name], str):
+            _fail(f"{path}.{name}", f"expected a date, got {got}; write it as in 2010-12-31")
+        if name == "categories" and not isinstance(options[name], list):
+            _fail(f"{path}.categories", f'expected a list, got {got}; write ["a", "b"]')
+    domain = make(**options)
     _fail_if(domain.problem(), path)
     return domain
+
+
+_RANGE, _GRID = ("low", "high"), ("grid", "edges", "bins", "missing")
+_TYPES: dict[str, tuple[Callable[..., Domain], tuple[str, ...], tuple[str, ...]]] = {
+    # the domain, the entries that it needs, and those that it may have
+    "numeric": (Numeric, _RANGE, _GRID),
+    "integer": (Integer, _RANGE, _GRID),
+    "date": (Date, _RANGE, ("format", *_GRID)),
+    "categorical": (Categorical, ("categories",), ("other", "missing")),
+    "ordinal": (Ordinal, ("categories",), ("missing",)),
+    "boolean": (Boolean, (), ("missing",)),
+    "hashed": (Hashed, ("buckets",), ("missing",)),
+    "date_part": (DatePart, ("of", "part"), ()),
+}
+_TYPE_NAMES: dict[Any, str] = {make: name for name, (make, *_) in _TYPES.items()}
 
 
 def _options(entry: Any, path: str, known: Collection[str], required: Collection[str]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from privet.frames.columns import Category, Values, read_values
 from privet.frames.opening import open_frame, read_feature
 from privet.schema.domains import Categorical, Domain, Numeric
 from privet.schema.schema import Neighbours, Schema, Task, Unit
+from privet.schema.whole_domains import Date
 
 READ_OFF_THE_DATA = "domains were read off the data"
 
@@ -48,7 +49,8 @@ def from_dtypes(
         values = read_values(opened.column(place))
         if name in bounds:
             low, high = bounds[name]
-            domains[name] = Numeric(low, high, missing=name in missing)
+            kind = Date if values.kind == "date" else Numeric
+            domains[name] = kind(low, high, missing=name in missing)
         elif values.declared and values.labels is not None:
             domains[name] = Categorical(tuple(values.labels), missing=name in missing)
         elif values.kind == "bool":
@@ -87,10 +89,12 @@ def infer(frame: Any, target: Any, task: Task | None) -> Schema:
 
 
 def _infer_domain(name: str, values: Values) -> Domain:
-    if values.kind == "unsupported":
+    if values.kind == "unsupported" or (values.kind == "date" and values.labels is not None):
         raise SchemaError(f"column {name!r} has dtype {values.dtype}; convert it to numbers or strings, or drop it")
     missing = values.missing()
     any_missing = bool(missing.any())
+    if values.kind == "date" and values.labels is None:
+        return _infer_date(values, missing)
     if values.kind in ("number", "float") and values.labels is None:
         return _infer_numeric(values, missing)
     if values.kind == "bool":
@@ -114,6 +118,12 @@ def _infer_numeric(values: Values, missing: npt.NDArray[np.bool_]) -> Numeric:
     # The largest doubles would make a range whose width is infinite.
     low, high = max(low, -1e300), min(high, 1e300)
     return Numeric(low, high, missing=bool(missing.any()))
+
+
+def _infer_date(values: Values, missing: npt.NDArray[np.bool_]) -> Date:
+    days = values.data[~missing]
+    low, high = (float(days.min()), float(days.max())) if len(days) else (0.0, 1.0)
+    return Date(low, max(high, low + 1), missing=bool(missing.any()))
 
 
 def _infer_target(values: Values, task: Task | None) -> Domain:

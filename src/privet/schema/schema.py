@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from privet.errors import SchemaError
 from privet.frames.columns import Category
+from privet.schema.category_domains import Boolean, DatePart, Hashed
 from privet.schema.domains import Categorical, Domain, Numeric, has_surrogates, refuse
 from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
 from privet.schema.grids import DEFAULT_BINS, MAX_CODES
+from privet.schema.readings import Truth
+from privet.schema.whole_domains import Date
 
 if TYPE_CHECKING:
     from privet.schema.check import CheckReport
@@ -57,9 +60,10 @@ class Schema:
 
     Parameters
     ----------
-    features : mapping of str to Numeric or Categorical
-        The domain of each feature, in the order in which a plain array has its columns.
-    target : Categorical or Numeric
+    features : mapping of str to a domain
+        The domain of each feature, in the order in which a plain array has its columns: `Numeric`, `Integer`, `Date`,
+        `Categorical`, `Ordinal`, `Boolean`, `Hashed`, `DatePart`.
+    target : Categorical, Ordinal, Boolean, Numeric or Integer
         The classes, or the bounds of a regression target.
     classes : sequence, optional
         Shorthand for ``target=Categorical(classes)``.
@@ -110,10 +114,11 @@ class Schema:
                 raise SchemaError(f"feature names must be non-empty strings, got {name!r}; rename the column")
             if not isinstance(domain, Numeric | Categorical):
                 raise SchemaError(
-                    f"feature {name!r} must be Numeric or Categorical, got {type(domain).__name__}; "
-                    "e.g. Numeric(0, 100)"
+                    f"feature {name!r} must be Numeric, Categorical or one of their kinds, got "
+                    f"{type(domain).__name__}; e.g. Numeric(0, 100)"
                 )
             refuse(f"feature {name!r}", domain.problem())
+        features = _with_parts(features)
         if target is not None and classes is not None:
             raise SchemaError("target and classes were both given; pass one of them")
         if classes is not None:
@@ -143,6 +148,11 @@ class Schema:
         return dict(self._features)
 
     @property
+    def feature_columns(self) -> tuple[str, ...]:
+        """The columns that a frame must have: the features, without those that are derived from another."""
+        return tuple(name for name, domain in self._features if not isinstance(domain, DatePart))
+
+    @property
     def named_columns(self) -> tuple[str, ...]:
         """Every column that the schema names: features, the unit, the target and those that it ignores."""
         unit = () if self.unit is None else (self.unit.column,)
@@ -154,7 +164,8 @@ class Schema:
         if type(bins) is not int or not 2 <= bins < MAX_CODES:
             raise SchemaError(f"bins must be a whole number from 2 to {MAX_CODES - 1:,}, got {bins!r}; e.g. 32")
         if isinstance(self.target, Categorical):
-            target: ClassTarget | RangeTarget = ClassTarget(self.target.categories)
+            truth = Truth() if isinstance(self.target, Boolean) else None
+            target: ClassTarget | RangeTarget = ClassTarget(self.target.categories, truth)
         else:
             target = RangeTarget(self.target.low, self.target.high)
         return Encoding(tuple(domain.column(name, bins) for name, domain in self._features), target)
@@ -261,6 +272,19 @@ class Schema:
         return lines + ")"
 
 
+def _with_parts(features: Mapping[str, Domain]) -> Mapping[str, Domain]:
+    """Tell the parts of dates how their dates are written."""
+    made: dict[str, Domain] = {}
+    for name, domain in features.items():
+        if isinstance(domain, DatePart):
+            source = features.get(domain.of)
+            if not isinstance(source, Date):
+                raise SchemaError(f"feature {name!r}: {domain.of!r} must be a Date feature of this schema; declare it")
+            domain = domain.resolved(source)
+        made[name] = domain
+    return made
+
+
 def _problem_of_target_column(name: str | None, features: Mapping[str, Domain], unit: Unit | None) -> str | None:
     if name is None:
         return None
@@ -296,6 +320,8 @@ def _checked_target(target: Domain | None) -> Domain:
             f"target must be Categorical or Numeric, got {type(target).__name__}; e.g. Categorical(['no', 'yes'])"
         )
     refuse("target", target.problem())
+    if isinstance(target, Date | Hashed | DatePart):
+        raise SchemaError(f"target cannot be {type(target).__name__}; declare it Categorical or Numeric")
     if target.missing or (isinstance(target, Categorical) and target.other):
         raise SchemaError("target cannot have other or missing; records with such a label are dropped: leave both out")
     if isinstance(target, Categorical):

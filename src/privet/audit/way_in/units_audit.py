@@ -46,7 +46,8 @@ def _with_unit(schema: Schema | None, max_rows: int) -> Schema:
     name = "unit" if schema.unit is None else schema.unit.column
     while name in schema.features:
         name += "_"
-    features = dict(list(schema.features.items())[:MOST_FEATURES])
+    names = list(schema.feature_columns)[:MOST_FEATURES]  # no feature that is derived from one that is left out
+    features = {feature: domain for feature, domain in schema.features.items() if feature in names}
     return Schema(features, schema.target, neighbours=schema.neighbours, unit=Unit(name, max_rows))
 
 

@@ -185,13 +185,13 @@ class Additive(FieldsOnly):
         column = self.encoding.columns[place]
         table = self.tables[self.offsets[place] : self.offsets[place + 1]].astype(np.float64) * _UNIT
         if not column.ordered:
-            names = [str(category) for category in column.categories]
+            names = [column.value_in_words(code) for code in range(column.n_values)]
         else:
             present = table[: column.n_values]
             ends = [*np.flatnonzero((present[1:] != present[:-1]).any(axis=1)).tolist(), column.n_values - 1]
-            names = [f"up to {column.cuts[end]:.6g}" for end in ends[:-1]] + [
-                "above" if len(ends) > 1 else "any number"
-            ]
+            borders = [column.cuts[end] for end in ends[:-1]]
+            names = [f"up to {column.cut_in_words(border) or f'{border:.6g}'}" for border in borders]
+            names += ["above" if len(ends) > 1 else "any number"]
             table = table[[*ends, *range(column.n_values, column.n_codes)]]
         names += ["another"] * (column.other_code is not None) + ["missing"] * (column.missing_code is not None)
         return names, table

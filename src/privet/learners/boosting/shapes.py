@@ -207,6 +207,8 @@ def _labels(column: Column, ends: IntArray) -> Iterator[str]:
         if not column.ordered or end >= column.n_values:
             yield code_in_words(column, end)
             continue
-        border = None if end == column.n_values - 1 else f"{column.cuts[end]:.6g}"
+        border = None
+        if end < column.n_values - 1:
+            border = column.cut_in_words(column.cuts[end]) or f"{column.cuts[end]:.6g}"
         yield interval_in_words(before, border, "any number")
         before = border

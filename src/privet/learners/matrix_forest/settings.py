@@ -159,12 +159,12 @@ def encode_batch(encoding: Encoding, batch: Any) -> NDArray[Any]:
     frame = open_frame(batch)
     if frame.n_rows == 0:
         raise ParameterError("the batch is empty: pass the points to be predicted")
-    places = frame.places([column.name for column in encoding.columns])
+    places = encoding.places(frame)
     for column, place in zip(encoding.columns, places, strict=True):
         if column.ordered or column.other_code is not None:
             continue
         missing = -2 if column.missing_code is None else 0
-        found = read_feature(frame, place).match(column.categories, unknown=-1, missing=missing)
+        found = column.read(read_feature(frame, place)).match(column.categories, unknown=-1, missing=missing)
         if (found < 0).any():
             raise ParameterError(
                 f"batch: {int((found < 0).sum())} values of {column.name!r} are not among its categories; "
