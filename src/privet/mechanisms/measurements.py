@@ -174,7 +174,7 @@ def _sides(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count the values at or below each cut, and those above it."""
     read = read_values(values)
-    if read.kind == "unsupported":
+    if read.kind in ("unsupported", "date"):
         raise ParameterError(f"values of dtype {read.dtype} have no bounds that are numbers; convert them to numbers")
     with np.errstate(all="ignore"):  # a warning would reveal something about a value
         numbers = read.numbers().astype(np.float64, copy=False)

@@ -158,7 +158,7 @@ def measure(estimator: Any, X: Any, y: Any, *, data: str, public: bool) -> Evalu
 def _numbers(y: Any) -> NDArray[np.float64]:
     """Return the true numbers as they are, not clipped to the model's range; NaN where there is none."""
     values = read_values(y)
-    if values.kind in ("string", "unsupported"):
+    if values.kind in ("string", "date", "unsupported"):
         raise SchemaError(f"the model predicts numbers, but the target's dtype is {values.dtype}; check --target")
     numbers = values.numbers().astype(np.float64)
     return numbers if values.absent is None else np.where(values.absent, np.nan, numbers)

@@ -92,7 +92,10 @@ def read_units(column: Any) -> Units:
     value is read on its own, and errors depend on the dtype alone.
     """
     values = read_values(column, exact=True)
-    if values.kind == "unsupported":  # all its data are equal, which would merge everybody into one unit
+    if values.kind in (
+        "unsupported",
+        "date",
+    ):  # read as equal, or as equal days, which would merge people into one unit
         raise SchemaError(f"units cannot be told from a column of dtype {values.dtype}; convert it to text or integers")
     data, texts = values.data, None
     if values.labels is not None:
