@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import privet
 from privet import Boolean, Categorical, Date, DatePart, Hashed, Integer, Numeric, Ordinal, Schema, SchemaScaler
 from privet.audit.way_in.encoding_audit import encoding_audit
-from privet.errors import SchemaError
-from privet.exports import onnx_inputs, to_onnx
+from privet.errors import ParameterError, SchemaError
+from privet.exports import onnx_inputs, to_javascript, to_onnx, to_python, to_sql
 from privet.models.drawing import export_text
 from privet.report import write_report
 from privet.schema.encoding import Encoding
@@ -322,3 +322,33 @@ def test_categories_that_are_equal_are_not_the_same_domain() -> None:
     assert Ordinal(["a", "b"]) != Categorical(["a", "b"])
     assert Boolean() != Categorical([False, True])
     assert len({Ordinal(["a"]), Categorical(["a"]), Hashed(2), Hashed(3), Boolean()}) == 5
+
+
+def test_parquet_files_of_every_type_are_read_as_frames_are(tmp_path) -> None:
+    from privet.tables import ParquetTable
+
+    folder = tmp_path / "parts"
+    for size, part in FRAME.assign(ill=LABELS).groupby("size"):
+        (folder / f"size={size}").mkdir(parents=True)
+        part.drop(columns="size").to_parquet(folder / f"size={size}" / "0.parquet")
+    counts = []
+    for data in (ParquetTable(folder, target="ill", schema=SCHEMA), FRAME):
+        with seeded_noise(2):
+            forest = privet.RandomDecisionForestClassifier(epsilon=1.0, schema=SCHEMA, n_trees=2, random_state=0)
+            forest.fit(data, None if data is not FRAME else LABELS)
+            counts.append(forest.predict_proba(FRAME))
+    np.testing.assert_array_equal(*counts)
+
+
+@pytest.mark.parametrize("write", [to_sql, to_python, to_javascript])
+def test_exports_that_cannot_read_a_type_say_so(write) -> None:
+    plain = Schema({name: FEATURES[name] for name in ("age", "smoker", "size")}, Boolean())
+    for schema, works in ((plain, True), (SCHEMA, False)):
+        with seeded_noise(2):
+            tree = privet.PrivaTreeClassifier(epsilon=1.0, schema=schema, max_depth=2)
+            tree.fit(FRAME[list(schema.feature_columns)], LABELS)
+        if works:
+            assert write(tree)
+        else:
+            with pytest.raises(ParameterError, match="'since' is read as a number of days"):
+                write(tree)

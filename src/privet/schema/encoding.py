@@ -90,6 +90,17 @@ class Column:
         return self.reading.of if isinstance(self.reading, Part) else self.name
 
     @property
+    def categories_in_text(self) -> tuple[Category, ...] | None:
+        """What a text in place of a value is compared with; None where it is read as a number."""
+        match self.reading:
+            case Levels(levels):
+                return levels
+            case None | Whole():
+                return None if self.ordered else self.categories
+            case _:  # these read texts themselves
+                return ("",)
+
+    @property
     def reads_numbers(self) -> bool:
         """Whether numbers are counted against the cuts as they are."""
         return self.ordered and (self.reading is None or isinstance(self.reading, Whole))

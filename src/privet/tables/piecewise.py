@@ -102,17 +102,14 @@ class Reading:
         """The columns that are read: features, target, unit and id."""
         unit = None if self.unit is None else self.unit.column
         others = [name for name in (self.target, unit, self.id) if name is not None]
-        return (*(column.name for column in self.encoding.columns), *dict.fromkeys(others))
+        return tuple(dict.fromkeys([*(column.source for column in self.encoding.columns), *others]))
 
     @property
     def declared(self) -> Declared:
         """How features and target are read from text, which declares no type: their categories, or None for numbers."""
         target = self.encoding.target
         of_target = target.classes if isinstance(target, ClassTarget) else None
-        columns = self.encoding.columns
-        return {column.name: None if column.ordered else column.categories for column in columns} | {
-            self.target: of_target
-        }
+        return {column.source: column.categories_in_text for column in self.encoding.columns} | {self.target: of_target}
 
     @property
     def rows_at_once(self) -> int:
