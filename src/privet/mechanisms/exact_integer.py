@@ -21,11 +21,12 @@ probability exp(-2^15), before a product left 63 bits.
 import math
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled
+from privet.compiling import compiled, inlined, inner
 
 LIMIT = 2**47
 # Returned by a sampler when the digits ran out; no draw ever has this value.
@@ -34,6 +35,11 @@ DRY = -(2**63)
 UNDECIDED = DRY + 1
 # Whole powers of 1/e up to this one are tossed as one coin; its first digit in base 2^16 is the last that is not zero.
 LARGEST_POWER = 11
+
+# Written as words of 64 bits: for a plain 0 or 1 numba would compile one more version of what it is passed to.
+_ZERO: Any = np.int64(0)
+_ONE: Any = np.int64(1)
+_TWO: Any = np.int64(2)
 
 Digits = NDArray[np.uint16]
 Powers = NDArray[np.uint16]
@@ -61,7 +67,7 @@ def powers_of_e(n_digits: int) -> Powers:
     return np.array(rows, dtype=np.uint16)
 
 
-@compiled
+@inlined
 def next_digit(digits: Digits, cursor: Cursor) -> int:
     """Take the next 16 random bits, or `DRY`."""
     at = cursor[0]
@@ -71,7 +77,7 @@ def next_digit(digits: Digits, cursor: Cursor) -> int:
     return np.int64(digits[at])  # type: ignore[return-value]  # numba's int is int64
 
 
-@compiled
+@inner
 def below(n: int, digits: Digits, cursor: Cursor) -> int:
     """Uniform on 0..n-1, n <= LIMIT: take as many bits as n-1 has, and again while the number is too large."""
     mask = n - 1
@@ -95,7 +101,7 @@ def below(n: int, digits: Digits, cursor: Cursor) -> int:
             return value
 
 
-@compiled
+@inner
 def coin(p: int, q: int, digits: Digits, cursor: Cursor) -> int:
     """1 with probability p/q, else 0; 0 <= p <= q <= LIMIT and p < LIMIT.
 
@@ -112,53 +118,53 @@ def coin(p: int, q: int, digits: Digits, cursor: Cursor) -> int:
         p = scaled - digit * q
 
 
-@compiled
+@inner
 def coin_exp(p: int, q: int, power: int, divisor: int, digits: Digits, cursor: Cursor) -> int:
     """1 with probability exp(-g), g = (p/q)^power / divisor, p and q as for `coin` (Algorithm 1 of the paper).
 
     Tosses coins of bias g/k for k = 1, 2, ... until one fails; the first to fail is an odd one with probability
     exp(-g). A coin of bias g/k is several coins at once, one for each factor, so no product needs room.
     """
-    k = 1
+    k = _ONE
     while True:
-        toss = 1
+        toss = _ONE
         if k * divisor > 1:
-            toss = coin(1, k * divisor, digits, cursor)
+            toss = coin(_ONE, k * divisor, digits, cursor)
         for _ in range(power):
             if toss == 1:
                 toss = coin(p, q, digits, cursor)
         if toss == DRY:
             return DRY
         if toss == 0:
-            return k & 1
+            return k & 1  # type: ignore[no-any-return]  # numba's int is int64
         k += 1
 
 
-@compiled
+@inner
 def all_coins_exp(times: int, p: int, q: int, power: int, digits: Digits, cursor: Cursor) -> int:
     """1 with probability exp(-times (p/q)^power): as many coins, up to the first failure."""
     for _ in range(times):
-        toss = coin_exp(p, q, power, 1, digits, cursor)
+        toss = coin_exp(p, q, power, _ONE, digits, cursor)
         if toss != 1:
             return toss
     return 1
 
 
-@compiled
+@inner
 def laplace(s: int, d: int, digits: Digits, cursor: Cursor) -> int:
     """Discrete Laplace of scale s/d, s <= LIMIT (Algorithm 2 of the paper)."""
     while True:
         rest = below(s, digits, cursor)
         if rest == DRY:
             return DRY
-        toss = coin_exp(rest, s, 1, 1, digits, cursor)
+        toss = coin_exp(rest, s, _ONE, _ONE, digits, cursor)
         if toss == DRY:
             return DRY
         if toss == 0:
             continue
         whole = 0
         while True:
-            toss = coin_exp(0, 1, 0, 1, digits, cursor)
+            toss = coin_exp(_ZERO, _ONE, _ZERO, _ONE, digits, cursor)
             if toss == DRY:
                 return DRY
             if toss == 0:
@@ -174,7 +180,7 @@ def laplace(s: int, d: int, digits: Digits, cursor: Cursor) -> int:
             return -magnitude
 
 
-@compiled
+@inlined
 def gaussian(s: int, d: int, digits: Digits, cursor: Cursor) -> int:
     """Discrete Gaussian of sigma = s/d, s <= LIMIT (Algorithm 3 of the paper, with a proposal of scale sigma).
 
@@ -189,20 +195,20 @@ def gaussian(s: int, d: int, digits: Digits, cursor: Cursor) -> int:
         distance = abs(abs(y) * d - s)  # |y| d is at most the numerator that `laplace` divided by d
         a = distance // s
         b = distance - a * s
-        toss = all_coins_exp(a * a // 2, 0, 1, 0, digits, cursor)
+        toss = all_coins_exp(a * a // 2, _ZERO, _ONE, _ZERO, digits, cursor)
         if toss == 1 and a & 1 == 1:
-            toss = coin_exp(0, 1, 0, 2, digits, cursor)
+            toss = coin_exp(_ZERO, _ONE, _ZERO, _TWO, digits, cursor)
         if toss == 1:
-            toss = all_coins_exp(a, b, s, 1, digits, cursor)
+            toss = all_coins_exp(a, b, s, _ONE, digits, cursor)
         if toss == 1:
-            toss = coin_exp(b, s, 2, 2, digits, cursor)
+            toss = coin_exp(b, s, _TWO, _TWO, digits, cursor)
         if toss == DRY:
             return DRY
         if toss == 1:
             return y
 
 
-@compiled
+@inner
 def coin_power(power: Digits, digits: Digits, cursor: Cursor) -> int:
     """1 with the probability whose digits in base 2^16 are given, as far as they are known.
 
@@ -217,7 +223,7 @@ def coin_power(power: Digits, digits: Digits, cursor: Cursor) -> int:
     return UNDECIDED
 
 
-@compiled
+@inner
 def coin_gap(gap: int, p: int, q: int, tossed: int, powers: Powers, digits: Digits, cursor: Cursor) -> int:
     """1 with probability exp(tossed - gap p/q); 0 <= tossed <= gap p/q and tossed below len(powers), q <= LIMIT.
 
@@ -238,7 +244,7 @@ def coin_gap(gap: int, p: int, q: int, tossed: int, powers: Powers, digits: Digi
             if toss != 1:
                 return toss
             whole -= step
-        toss = coin_exp(rest, q, 1, 1, digits, cursor)
+        toss = coin_exp(rest, q, _ONE, _ONE, digits, cursor)
         if toss != 1:
             return toss
         gap -= piece
@@ -246,7 +252,16 @@ def coin_gap(gap: int, p: int, q: int, tossed: int, powers: Powers, digits: Digi
             return 1
 
 
-@compiled
+@inlined
+def largest(scores: NDArray[np.int64]) -> int:
+    """Return the largest score; numba's own maximum takes long to compile."""
+    top = scores[0]
+    for score in scores:
+        top = max(top, score)
+    return top  # type: ignore[no-any-return]  # numba's int is int64
+
+
+@inlined
 def permute_and_flip(
     scores: NDArray[np.int64], p: int, q: int, powers: Powers, heads: NDArray[np.int64], digits: Digits, cursor: Cursor
 ) -> int:
@@ -255,10 +270,10 @@ def permute_and_flip(
     This is permute-and-flip: it visits candidates in random order and takes the first whose coin shows heads, which
     is any of the heads with equal probability. No order is needed, and most candidates cost one digit.
     """
-    top, last, found = scores.max(), len(powers) - 1, 0
+    top, last, found = largest(scores), len(powers) - 1, _ZERO
     far = -(-last * q // p) if p > 0 else 2**63 - 1  # gaps from here on have a first coin of bias exp(-last)
     for candidate in range(scores.size):
-        gap, tossed = top - scores[candidate], 0
+        gap, tossed = top - scores[candidate], _ZERO
         if gap >= far:
             toss, tossed = coin_power(powers[last], digits, cursor), last
             if toss == 0:
@@ -274,17 +289,17 @@ def permute_and_flip(
     return winner if winner == DRY else heads[winner]
 
 
-@compiled
+@inlined
 def exponential_mechanism(
     scores: NDArray[np.int64], p: int, q: int, powers: Powers, digits: Digits, cursor: Cursor
 ) -> int:
     """Visit candidates at random, again and again; the first whose coin exp(-(max - score) p/q) succeeds wins."""
-    top = scores.max()
+    top = largest(scores)
     while True:
         candidate = below(scores.size, digits, cursor)
         if candidate == DRY:
             return DRY
-        toss = coin_gap(top - scores[candidate], p, q, 0, powers, digits, cursor)
+        toss = coin_gap(top - scores[candidate], p, q, _ZERO, powers, digits, cursor)
         if toss < 0:
             return toss
         if toss == 1:
@@ -293,8 +308,9 @@ def exponential_mechanism(
 
 @compiled
 def fill_laplace(s: int, d: int, out: NDArray[np.int64], digits: Digits, progress: Cursor) -> None:
-    """Draw out[progress[0]:], from digits[progress[1]:] on, until done or dry."""
-    cursor = progress[1:].copy()
+    """Draw out[progress[0]:], from digits[progress[1]:] on, until done or dry; progress[2:] is room for a cursor."""
+    cursor = progress[2:]
+    cursor[0] = progress[1]
     for item in range(progress[0], out.size):
         draw = laplace(s, d, digits, cursor)
         if draw == DRY:
@@ -306,7 +322,8 @@ def fill_laplace(s: int, d: int, out: NDArray[np.int64], digits: Digits, progres
 @compiled
 def fill_gaussian(s: int, d: int, out: NDArray[np.int64], digits: Digits, progress: Cursor) -> None:
     """As `fill_laplace`, for the discrete Gaussian."""
-    cursor = progress[1:].copy()
+    cursor = progress[2:]
+    cursor[0] = progress[1]
     for item in range(progress[0], out.size):
         draw = gaussian(s, d, digits, cursor)
         if draw == DRY:
@@ -316,27 +333,46 @@ def fill_gaussian(s: int, d: int, out: NDArray[np.int64], digits: Digits, progre
 
 
 @compiled
-def fill_selections(
+def fill_flips(
     scores: NDArray[np.int64],
     p: int,
     q: int,
-    replace: bool,
+    heads: NDArray[np.int64],
     powers: Powers,
     out: NDArray[np.int64],
     digits: Digits,
     progress: Cursor,
 ) -> bool:
-    """As `fill_laplace`, for one selection in each row of scores, with or without replacement.
+    """As `fill_laplace`, for one selection without replacement in each row of scores; `heads` is room for a row.
 
     Returns whether it was the powers' digits that ran out: the caller finds more of them and calls again.
     """
-    cursor = progress[1:].copy()
-    heads = np.empty(scores.shape[1], np.int64)
+    cursor = progress[2:]
+    cursor[0] = progress[1]
     for item in range(progress[0], out.size):
-        if replace:
-            winner = exponential_mechanism(scores[item], p, q, powers, digits, cursor)
-        else:
-            winner = permute_and_flip(scores[item], p, q, powers, heads, digits, cursor)
+        winner = permute_and_flip(scores[item], p, q, powers, heads, digits, cursor)
+        if winner < 0:
+            return winner == UNDECIDED
+        out[item] = winner
+        progress[0], progress[1] = item + 1, cursor[0]
+    return False
+
+
+@compiled
+def fill_exponential(
+    scores: NDArray[np.int64],
+    p: int,
+    q: int,
+    powers: Powers,
+    out: NDArray[np.int64],
+    digits: Digits,
+    progress: Cursor,
+) -> bool:
+    """As `fill_flips`, with replacement. Two functions, since most fits need one of them only."""
+    cursor = progress[2:]
+    cursor[0] = progress[1]
+    for item in range(progress[0], out.size):
+        winner = exponential_mechanism(scores[item], p, q, powers, digits, cursor)
         if winner < 0:
             return winner == UNDECIDED
         out[item] = winner

@@ -29,7 +29,14 @@ from numpy.typing import NDArray
 
 from privet.errors import ParameterError
 from privet.mechanisms.big_integer import BigSampler
-from privet.mechanisms.exact_integer import LIMIT, fill_gaussian, fill_laplace, fill_selections, powers_of_e
+from privet.mechanisms.exact_integer import (
+    LIMIT,
+    fill_exponential,
+    fill_flips,
+    fill_gaussian,
+    fill_laplace,
+    powers_of_e,
+)
 from privet.mechanisms.joint_sampling import draw_cuts
 from privet.tables.protocol import IntArray
 
@@ -190,10 +197,16 @@ def _select(scores: IntArray, rate: Fraction, source: Source, replace: bool) -> 
         table, p, q = np.ascontiguousarray(scores), rate.numerator, rate.denominator
         # Most candidates take one digit, and a word has four. If there are too few digits, a row is begun again.
         words = max(2, scores.shape[1] * 5 // 16)
+        heads = np.empty(scores.shape[1], dtype=np.int64)
+
+        def fill_some(powers: NDArray[np.uint16], *state: Any) -> bool:
+            if replace:
+                return fill_exponential(table, p, q, powers, *state)
+            return fill_flips(table, p, q, heads, powers, *state)
 
         def fill(*state: Any) -> None:
             n_digits = _FIRST_POWER_DIGITS
-            while fill_selections(table, p, q, replace, powers_of_e(n_digits), *state):
+            while fill_some(powers_of_e(n_digits), *state):
                 n_digits *= 2
 
         return _in_bulk(fill, n_rows, words, source)
@@ -209,7 +222,7 @@ def _in_bulk(
 ) -> IntArray:
     """Run a compiled loop and feed it digits: those of an unfinished item first, then fresh ones."""
     out = np.empty(size, dtype=np.int64)
-    progress = np.zeros(2, dtype=np.int64)
+    progress = np.zeros(3, dtype=np.int64)
     digits = np.empty(0, dtype=np.uint16)
     while progress[0] < size:
         unfinished = digits[progress[1] :]

@@ -139,15 +139,19 @@ def _back_off_to_tree(structure: Structure, counts: NDArray[np.float64]) -> NDAr
 def _sum_up(first_child: NDArray[Any], n_children: NDArray[Any], sums: NDArray[np.float64]) -> None:
     for node in range(sums.shape[0] - 1, -1, -1):
         for child in range(first_child[node], first_child[node] + n_children[node]):
-            sums[node] += sums[child]
+            for k in range(sums.shape[1]):
+                sums[node, k] += sums[child, k]
 
 
 @compiled
 def _hand_down(first_child: NDArray[Any], n_children: NDArray[Any], sums: NDArray[Any], shares: NDArray[Any]) -> None:
     for node in range(sums.shape[0]):
         for child in range(first_child[node], first_child[node] + n_children[node]):
-            total = np.maximum(sums[child], 0.0).sum()
-            shares[child] = np.maximum(sums[child], 0.0) / total if total > 0 else shares[node]
+            total = 0.0
+            for k in range(sums.shape[1]):
+                total += max(sums[child, k], 0.0)
+            for k in range(sums.shape[1]):
+                shares[child, k] = max(sums[child, k], 0.0) / total if total > 0 else shares[node, k]
 
 
 def _back_off_explicit(trees: ExplicitTrees, counts: NDArray[np.float64]) -> NDArray[np.float64]:

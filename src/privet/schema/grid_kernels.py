@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled
+from privet.compiling import compiled, inner
 from privet.schema.grids import prepared
 
 _ROWS_IN_TURN = 256  # one cache line of each of these rows fits into the first-level cache and serves eight features
@@ -46,7 +46,8 @@ def count_by_search(values: Floats, cuts: Floats, nan_code: int, out: NDArray[An
     base = np.zeros(_SEARCHES_SIDE_BY_SIDE, dtype=np.uint32)
     for start in range(0, n_rows, _SEARCHES_SIDE_BY_SIDE):
         width = min(_SEARCHES_SIDE_BY_SIDE, n_rows - start)
-        base[:] = 0
+        for k in range(_SEARCHES_SIDE_BY_SIDE):
+            base[k] = 0
         length = n_cuts
         # Invariant: every cut before `base` is below the value; its cell lies in base .. base + length.
         while length > 1:
@@ -60,8 +61,8 @@ def count_by_search(values: Floats, cuts: Floats, nan_code: int, out: NDArray[An
             out[start + k] = nan_code if x != x else base[k] + np.uint32(cuts[base[k]] < x)
 
 
-@compiled
-def count_cells(values: Floats, cuts: Floats, cuts_per_unit: float, nan_code: int, out: NDArray[Any]) -> None:
+@inner
+def _count_cells(values: Floats, cuts: Floats, cuts_per_unit: float, nan_code: int, out: NDArray[Any]) -> None:
     """Write the cell of every value into `out`; `cuts_per_unit` is zero where cells must be searched for."""
     if cuts.size == 0:
         for i in range(values.size):
@@ -99,8 +100,20 @@ def count_cells_of_rows(
         for index in range(columns.size):
             column, end = columns[index], cuts_end[index]
             of_column, cells = values[start:stop, column], out[column, start:stop]
-            count_cells(of_column, cuts[begin:end], cuts_per_unit[index], nan_codes[index], cells)
+            _count_cells(of_column, cuts[begin:end], cuts_per_unit[index], nan_codes[index], cells)
             begin = end
+
+
+def count_cells(values: Floats, cuts: Floats, cuts_per_unit: float, nan_code: int, out: NDArray[Any]) -> None:
+    """Do the same for one column. Only the function that its cuts need is compiled."""
+    values = values.view()
+    values.flags.writeable = False  # frames' own columns often are: one version of a function for both
+    if cuts.size == 0:
+        out[:] = np.where(np.isnan(values), nan_code, 0)
+    elif cuts_per_unit > 0.0:
+        count_by_rounding(values, cuts, cuts_per_unit, nan_code, out)
+    else:
+        count_by_search(values, cuts, nan_code, out)
 
 
 def count_cuts_below(values: NDArray[Any], cuts: Sequence[float], nan_code: int, out: NDArray[Any]) -> None:

@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled, inlined
+from privet.compiling import compiled, inlined, inner
 from privet.randomness.public import PublicRng
 from privet.tables.protocol import IntArray
 from privet.trees.explicit_trees import Split, Subset, Threshold, children_by_code
@@ -23,7 +23,7 @@ from privet.trees.scores import Score, child_score
 from privet.trees.structure import FeatureCodes
 
 
-@inlined
+@inner
 def _two_children(kind: int, part: IntArray, whole: IntArray) -> int:
     """Return the score of a split into `part` and the rest of `whole`, both class counts."""
     total = largest = squares = 0
@@ -50,6 +50,12 @@ def _add(counts: IntArray, part: IntArray) -> bool:
     return changed
 
 
+@inlined
+def _clear(counts: IntArray) -> None:
+    for label in range(counts.size):
+        counts[label] = 0
+
+
 @compiled
 def score_candidates(
     kind: int,
@@ -60,6 +66,8 @@ def score_candidates(
     codes: IntArray,
     stands: NDArray[np.bool_],
     subset_feature: IntArray,
+    whole: IntArray,
+    part: IntArray,
     out: IntArray,
 ) -> None:
     """Write the score of every candidate at every node into `out` (n_nodes, n_candidates).
@@ -78,18 +86,17 @@ def score_candidates(
         Whether there is a candidate after each code of the walks.
     subset_feature : int64 array
         Features of which all subsets without the first code are candidates.
+    whole, part : int64 arrays of shape (n_classes,)
+        Room for sums.
     """
-    n_nodes, _, n_classes = histogram.shape
-    whole = np.zeros(n_classes, np.int64)
-    part = np.zeros(n_classes, np.int64)
-    for node in range(n_nodes):
-        whole[:] = 0
+    for node in range(histogram.shape[0]):
+        _clear(whole)
         for code in range(offsets[0], offsets[1]):
-            whole += histogram[node, code]
+            _add(histogram[node, code], whole)
         place = 0
         for walk in range(walk_feature.size):
             begin = offsets[walk_feature[walk]]
-            part[:] = 0
+            _clear(part)
             score = _two_children(kind, part, whole)
             for step in range(walk_offsets[walk], walk_offsets[walk + 1]):
                 if _add(histogram[node, begin + codes[step]], part):
@@ -100,17 +107,16 @@ def score_candidates(
         for index in range(subset_feature.size):
             begin = offsets[subset_feature[index]]
             n_codes = offsets[subset_feature[index] + 1] - begin
-            part[:] = 0
+            _clear(part)
             for number in range(1, 1 << (n_codes - 1)):
                 # from number - 1 to number the Gray code flips the lowest set bit of number
                 bit = 0
                 while number >> bit & 1 == 0:
                     bit += 1
                 gray = number ^ number >> 1
-                if gray >> bit & 1 == 1:
-                    part += histogram[node, begin + bit + 1]
-                else:
-                    part -= histogram[node, begin + bit + 1]
+                sign = 1 if gray >> bit & 1 == 1 else -1
+                for label in range(part.size):
+                    part[label] += sign * histogram[node, begin + bit + 1, label]
                 out[node, place] = _two_children(kind, part, whole)
                 place += 1
 
@@ -217,7 +223,8 @@ class Candidates:
         interval as long as ``score.range``.
         """
         out = np.zeros((histogram.shape[0], len(self)), np.int64)
-        score_candidates(int(score.kind), histogram, *self._arrays, out)
+        whole, part = np.zeros((2, histogram.shape[2]), np.int64)
+        score_candidates(int(score.kind), histogram, *self._arrays, whole, part, out)
         return out
 
     def sides(self, splits: Sequence[Split | None]) -> tuple[IntArray, NDArray[np.bool_]]:

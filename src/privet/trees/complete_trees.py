@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels import complete
+from privet.trees.kernels.blocks import BLOCK_ROWS
+from privet.trees.kernels.complete import UPPER_ROOM
 from privet.trees.kernels.node_tests import NodeTests
 from privet.trees.structure import FeatureCodes, Splits, Trees, check_number_of_leaves
 
@@ -100,10 +102,13 @@ class CompleteTrees(Trees):
 
     def route_block(self, codes: NDArray[Any], start: int, stop: int, first_tree: int, out: NDArray[np.int32]) -> None:
         """Write leaf ids of rows start..stop (a block at most) in trees from `first_tree` on, one a row of `out`."""
-        if self._thresholds is not None:
-            complete.route_thresholds(codes, start, stop, self._thresholds, self.depth, first_tree, out)
+        tests = self._tests if self._thresholds is None else self._thresholds
+        block = np.zeros(tests.columns.source.size * BLOCK_ROWS, codes.dtype)
+        if self._thresholds is None:
+            complete.route_sets(codes, start, stop, tests, self.depth, first_tree, block, out)
         else:
-            complete.route_sets(codes, start, stop, self._tests, self.depth, first_tree, out)
+            signed, scratch = block.view(tests.low.dtype), np.zeros((UPPER_ROOM, BLOCK_ROWS), tests.low.dtype)
+            complete.route_thresholds(codes, start, stop, tests, self.depth, first_tree, block, signed, scratch, out)
 
     def route_assigned(self, codes: NDArray[Any], trees: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the leaf id of each row in its own tree only; -1 where there is no such tree."""

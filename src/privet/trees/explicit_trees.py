@@ -12,6 +12,7 @@ from privet.compiling import compiled
 from privet.errors import ParameterError
 from privet.tables.protocol import IntArray
 from privet.trees.kernels import explicit
+from privet.trees.kernels.blocks import BLOCK_ROWS
 from privet.trees.kernels.node_tests import Nodes, NodeTests
 from privet.trees.kernels.step_down import StepDown
 from privet.trees.structure import MOST_LEAVES, NEVER, FeatureCodes, Splits, Trees, check_number_of_leaves, pack_sets
@@ -174,7 +175,8 @@ class ExplicitTrees(Trees):
 
     def route_block(self, codes: NDArray[Any], start: int, stop: int, first_tree: int, out: NDArray[np.int32]) -> None:
         """Write leaf ids of rows start..stop (a block at most) in trees from `first_tree` on, one a row of `out`."""
-        explicit.route_explicit(codes, start, stop, self._tests, self._nodes, first_tree, out)
+        block = np.zeros(self._tests.columns.source.size * BLOCK_ROWS, codes.dtype)
+        explicit.route_explicit(codes, start, stop, self._tests, self._nodes, first_tree, block, out)
 
     def route_assigned(self, codes: NDArray[Any], trees: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the leaf id of each row in its own tree only; -1 where there is no such tree."""

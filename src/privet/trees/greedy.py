@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled
+from privet.compiling import compiled, inner
 from privet.tables.protocol import Block, IntArray, Table
 from privet.trees.candidates import Candidates
 from privet.trees.explicit_trees import ExplicitTrees, TreeBuilder
@@ -156,7 +156,7 @@ class GreedyGrowth:
         return self._table.aggregate(SiblingHistogram(self.STATE, slots, self._n_classes, self._n_codes))
 
 
-@compiled
+@inner
 def _list_records(
     node: NDArray[Any],
     target: NDArray[np.int32],
@@ -178,7 +178,7 @@ def _list_records(
     return found
 
 
-@compiled
+@inner
 def _count_bytes(
     codes: Codes,
     rows: NDArray[np.uint16],
@@ -196,7 +196,7 @@ def _count_bytes(
             counts[_whole(keys[index]) + _whole(codes[_whole(rows[index])])] += _ONE
 
 
-@compiled
+@inner
 def _count_words(
     codes: Codes,
     rows: NDArray[np.uint16],
@@ -213,7 +213,29 @@ def _count_words(
 
 
 @compiled
-def _count_all(
+def _count_all_bytes(
+    codes: Codes,
+    node: NDArray[Any],
+    target: NDArray[np.int32],
+    first_key: IntArray,
+    n_classes: int,
+    starts: IntArray,
+    rows: NDArray[np.uint16],
+    keys: NDArray[np.uint32],
+    counts: NDArray[np.uint32],
+) -> None:
+    for start in range(0, target.size, _ROWS_AT_ONCE):
+        stop = min(start + _ROWS_AT_ONCE, target.size)
+        step = _whole(_BYTE_CODES)
+        found = _list_records(node[start:stop], target[start:stop], first_key, _whole(n_classes), step, rows, keys)
+        every = found == _whole(stop - start)
+        for feature in range(starts.size - 1):
+            of_feature = counts[starts[feature] : starts[feature + 1]]
+            _count_bytes(codes[feature, start:stop], rows, keys, found, every, of_feature)
+
+
+@compiled
+def _count_all_words(
     codes: Codes,
     node: NDArray[Any],
     target: NDArray[np.int32],
@@ -221,22 +243,16 @@ def _count_all(
     n_classes: int,
     widths: IntArray,
     starts: IntArray,
+    rows: NDArray[np.uint16],
+    keys: NDArray[np.uint32],
     counts: NDArray[np.uint32],
 ) -> None:
-    rows = np.zeros(_ROWS_AT_ONCE, np.uint16)
-    keys = np.zeros(_ROWS_AT_ONCE, np.uint32)
-    in_bytes = codes.itemsize == 1
-    step = _whole(_BYTE_CODES if in_bytes else 1)
     for start in range(0, target.size, _ROWS_AT_ONCE):
         stop = min(start + _ROWS_AT_ONCE, target.size)
-        found = _list_records(node[start:stop], target[start:stop], first_key, _whole(n_classes), step, rows, keys)
-        every = found == _whole(stop - start)
+        found = _list_records(node[start:stop], target[start:stop], first_key, _whole(n_classes), _whole(1), rows, keys)
         for feature in range(widths.size):
-            here, of_feature = codes[feature, start:stop], counts[starts[feature] : starts[feature + 1]]
-            if in_bytes:
-                _count_bytes(here, rows, keys, found, every, of_feature)
-            else:
-                _count_words(here, rows, keys, found, _whole(widths[feature]), of_feature)
+            of_feature = counts[starts[feature] : starts[feature + 1]]
+            _count_words(codes[feature, start:stop], rows, keys, found, _whole(widths[feature]), of_feature)
 
 
 @compiled
@@ -286,11 +302,17 @@ class SiblingHistogram:
         out = np.zeros((n_slots, int(n_codes.sum()), self.n_classes), np.int64)
         if not n_slots:
             return out
-        widths = np.maximum(n_codes, _BYTE_CODES) if block.codes.itemsize == 1 else n_codes
+        in_bytes = block.codes.itemsize == 1
+        widths = np.maximum(n_codes, _BYTE_CODES) if in_bytes else n_codes
         starts = np.concatenate([[0], np.cumsum(widths * n_slots * self.n_classes)]).astype(np.int64)
         first_key = self.slots.astype(np.int64) * self.n_classes
         counts = np.zeros(int(starts[-1]), np.uint32)
         node = block.state[self.node_state]
-        _count_all(block.codes, node, block.target, first_key, self.n_classes, widths, starts, counts)
+        rows, keys = np.zeros(_ROWS_AT_ONCE, np.uint16), np.zeros(_ROWS_AT_ONCE, np.uint32)
+        records = (block.codes, node, block.target, first_key, self.n_classes)
+        if in_bytes:
+            _count_all_bytes(*records, starts, rows, keys, counts)
+        else:
+            _count_all_words(*records, widths, starts, rows, keys, counts)
         _lay_out(counts, widths, n_codes, out)
         return out

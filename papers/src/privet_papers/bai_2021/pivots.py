@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled, inlined
+from privet.compiling import compiled, inlined, inner
 from privet.learners.multinomial_forest.honest_draws import below, shuffle_first, start_draws
 
 
@@ -139,7 +139,7 @@ def grow_pivot_tree(
     )
 
 
-@compiled
+@inner
 def _draw_pivots(rows: Any, target: Any, by_class: bool, state: Any) -> tuple[int, int]:
     """Draw two different points, of different classes if asked; -1 where there are none."""
     if rows.size < 2:
@@ -159,7 +159,7 @@ def _draw_pivots(rows: Any, target: Any, by_class: bool, state: Any) -> tuple[in
     return -1, -1
 
 
-@compiled
+@inner
 def _partition(x: Any, rows: Any, pivots: Pivots) -> int:
     """Put rows nearer to the first pivot first, and return how many they are."""
     first, last = 0, rows.size - 1

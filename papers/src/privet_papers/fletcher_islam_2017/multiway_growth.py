@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled
+from privet.compiling import compiled, inner
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
 from privet.tables.protocol import IntArray, Table
@@ -67,7 +67,7 @@ class Criterion:
         return Criterion(_INFORMATION, int(np.diff(table).max()) + 2, table, most)
 
 
-@compiled
+@inner
 def _child(kind: int, counts: IntArray, n_log_n: IntArray, most: int) -> Whole:
     if kind != 3:
         return score_of_counts(kind, counts)

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled
+from privet.compiling import compiled, inner
 from privet.trees.explicit_trees import ExplicitTrees
 
 _Z = 0.6744897501960817  # C4.5's confidence of 25 percent
 _LARGEST = 2.0**62  # sums of very noisy counts are held here, where they fit an integer
 
 
-@compiled
+@inner
 def _estimated_errors(counts: NDArray[np.float64]) -> Any:
     """Return the upper confidence limit of a node's errors as a leaf (C4.5), from counts none of which is negative."""
     total = counts.sum()

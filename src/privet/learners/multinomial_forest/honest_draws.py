@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled
+from privet.compiling import compiled, inner
 from privet.randomness.hashing import bounded, mix
 
 _UNIT = 2.0**-53
@@ -55,7 +55,7 @@ def poisson(state: NDArray[np.uint64], mean: float) -> int:
     return number
 
 
-@compiled
+@inner
 def shuffle_first(state: NDArray[np.uint64], items: NDArray[Any], n: int) -> None:
     """Put `n` random items first, in random order."""
     for i in range(n):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled
+from privet.compiling import compiled, inner
 
 # Kinds of features. Codes are as the grower lays them out: of an ordered feature with missing values, code 0 is
 # "missing" and all others are one higher, so that missing values come before all others.
@@ -100,7 +100,7 @@ def count_codes(
     return found
 
 
-@compiled
+@inner
 def collect_codes(histogram: NDArray[np.int32], scratch: Scratch) -> int:
     """Write down the codes that occur in a histogram of one feature, and their counts; return how many there are."""
     width, found = scratch.counts.shape[1], 0
@@ -116,13 +116,13 @@ def collect_codes(histogram: NDArray[np.int32], scratch: Scratch) -> int:
     return found
 
 
-@compiled
+@inner
 def in_one_pass(places: NDArray[np.uint16], n_records: int, scratch: Scratch) -> bool:
     """Whether all features are counted in one pass over the node's records: faster, where there are not many codes."""
     return places.size > 0 and scratch.whole.size <= _CODES_PER_RECORD * n_records * scratch.counts.shape[1]
 
 
-@compiled
+@inner
 def count_all_codes(
     places: NDArray[np.uint16], rows: NDArray[np.int32], columns: NDArray[np.int32], scratch: Scratch
 ) -> None:
@@ -138,7 +138,7 @@ def count_all_codes(
             whole[np.int64(of_record[j]) + column] += 1
 
 
-@compiled
+@inner
 def _count_by_sorting(codes: Any, rows: Any, columns: Any, width: int, scratch: Scratch) -> int:
     keys = scratch.keys[: rows.size]
     for i in range(rows.size):
@@ -212,7 +212,7 @@ def score_candidates(
     return _thresholds(n_found, n_each, entropy, x_log_x, wanted, scratch)
 
 
-@compiled
+@inner
 def purity(counts: NDArray[np.int64], total: int, entropy: bool, x_log_x: Any) -> Any:
     """Return the sum of c^2 / n, or of c log (c / n): minus n times the impurity, up to a constant."""
     value = 0.0
@@ -225,7 +225,7 @@ def purity(counts: NDArray[np.int64], total: int, entropy: bool, x_log_x: Any) -
     return value / total
 
 
-@compiled
+@inner
 def _one_against_rest(
     n_found: int, n_each: Any, entropy: bool, x_log_x: Any, wanted: CandidateLimits, scratch: Scratch
 ) -> int:

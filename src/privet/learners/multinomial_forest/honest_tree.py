@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled, inlined
+from privet.compiling import compiled, inlined, inner
 from privet.learners.multinomial_forest.honest_draws import (
     below,
     poisson,
@@ -152,7 +152,7 @@ class Grown(NamedTuple):
     counts: NDArray[np.int64]
 
 
-@compiled
+@inner
 def takes_second(kind: int, code: Any, cut: int) -> Any:
     """Whether a code takes the second child: above the cut, or the one category, or missing against all others."""
     if kind == CATEGORIES or (kind == ORDERED_MISSING and cut == 0):
@@ -217,7 +217,7 @@ def deal_points(n_rows: int, growth: Growth, state: Any) -> tuple[NDArray[np.int
     return rows[: growth.n_structure].copy(), rows[growth.n_structure :].copy()
 
 
-@compiled
+@inner
 def _partition(codes: Any, kind: int, cut: int, rows: NDArray[np.int32]) -> int:
     """Put rows of the first child first, and return how many they are."""
     first, last = 0, rows.size - 1
@@ -292,7 +292,7 @@ def _score(
     return score_candidates(records.kinds[j], found, n_each, growth.entropy, records.x_log_x, wanted, scratch)
 
 
-@compiled
+@inner
 def _by_softmax(
     records: Records,
     growth: Growth,
@@ -328,7 +328,7 @@ def _by_softmax(
     return j, scratch.cuts[softmax_choice(state, scratch.scores[:n_candidates], growth.value_rate)]
 
 
-@compiled
+@inner
 def _by_search(
     records: Records,
     growth: Growth,
@@ -379,7 +379,7 @@ def _by_search(
     return chosen, at
 
 
-@compiled
+@inner
 def _within_range(
     codes: Any, growth: Growth, n_structure: int, rows: Any, wanted: CandidateLimits, state: Any
 ) -> CandidateLimits:

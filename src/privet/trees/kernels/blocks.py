@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled, inlined
+from privet.compiling import inlined, inner
 
 BLOCK_SHIFT = 10
 BLOCK_ROWS = (
@@ -49,7 +49,7 @@ def _moved(code: Whole, missing: Whole) -> Whole:
     return 0 if code == missing else code + 1
 
 
-@compiled
+@inner
 def copy_block(codes: Codes, start: int, stop: int, columns: Columns, block: Codes) -> None:
     """Copy rows start..stop of every column side by side into `block`, `BLOCK_ROWS` apart."""
     cast = codes.dtype.type

@@ -11,11 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled, inlined
+from privet.compiling import compiled, inlined, inner
 from privet.trees.kernels.blocks import BLOCK_ROWS, Codes, copy_block
 from privet.trees.kernels.node_tests import NodeTests, takes_second
 
 _ONE = np.uint64(1)
+# Node and leaf numbers as words: for a plain number numba would compile one more version of what it is passed to.
+_ROOT: Any = np.int64(0)
+_EIGHT: Any = np.int64(8)
+_THIRTY_TWO: Any = np.int64(32)
+UPPER_ROOM = 21  # rows for what seven levels have in between: 16 subtrees, 4 that join them, the result
 _GROUP = 8  # rows routed side by side; the vector loops rely on BLOCK_ROWS being a multiple of it
 
 
@@ -29,7 +34,7 @@ def as_signed(low: NDArray[Any]) -> NDArray[Any]:
     return signed
 
 
-@compiled
+@inner
 def _three_levels(chosen: Codes, block: Codes, offset: NDArray[np.uint32], low: Codes, root: int) -> None:
     """Route all rows of a block through a subtree of seven nodes; `chosen` gets 0..7.
 
@@ -53,7 +58,7 @@ def _three_levels(chosen: Codes, block: Codes, offset: NDArray[np.uint32], low: 
         chosen[row] = second if column_0[row] >= low_0 else first
 
 
-@compiled
+@inner
 def _join_four(
     chosen: Codes, inner: Codes, n_inner: int, block: Codes, offset: NDArray[np.uint32], low: Codes, root: int
 ) -> None:
@@ -80,21 +85,21 @@ def _join_four(
         chosen[row] = second if second_0 else first
 
 
-@compiled
+@inner
 def _upper_levels(scratch: Codes, block: Codes, offset: NDArray[np.uint32], low: Codes, levels: int) -> None:
     """Evaluate the upper three, five or seven levels of a tree for a block; scratch[0] gets the place in the level."""
     if levels == 3:
-        _three_levels(scratch[0], block, offset, low, 0)
+        _three_levels(scratch[0], block, offset, low, _ROOT)
     elif levels == 5:
         for quarter in range(4):
             _three_levels(scratch[1 + quarter], block, offset, low, 3 + quarter)
-        _join_four(scratch[0], scratch[1:5], 8, block, offset, low, 0)
+        _join_four(scratch[0], scratch[1:5], _EIGHT, block, offset, low, _ROOT)
     else:
         for sixteenth in range(16):
             _three_levels(scratch[5 + sixteenth], block, offset, low, 15 + sixteenth)
         for quarter in range(4):
-            _join_four(scratch[1 + quarter], scratch[5 + 4 * quarter :], 8, block, offset, low, 3 + quarter)
-        _join_four(scratch[0], scratch[1:5], 32, block, offset, low, 0)
+            _join_four(scratch[1 + quarter], scratch[5 + 4 * quarter :], _EIGHT, block, offset, low, 3 + quarter)
+        _join_four(scratch[0], scratch[1:5], _THIRTY_TWO, block, offset, low, _ROOT)
 
 
 @inlined
@@ -110,6 +115,9 @@ def route_thresholds(
     tests: NodeTests,
     depth: int,
     first_tree: int,
+    copied: Codes,
+    block: NDArray[Any],
+    scratch: NDArray[Any],
     out: NDArray[np.int32],
 ) -> None:
     """Route a block of rows through trees first_tree, first_tree + 1, ...: one for each row of `out`.
@@ -120,16 +128,19 @@ def route_thresholds(
         The rows; at most `BLOCK_ROWS` of them.
     tests : NodeTests
         Arrays of shape (n_trees, 2 ** depth - 1); no node has a set, and `low` has been made by `as_signed`.
+    copied : array like codes, of shape (number of columns * BLOCK_ROWS,)
+        Room for the block's columns.
+    block : array like `low`
+        A view of `copied`.
+    scratch : array like `low`, of shape (UPPER_ROOM, BLOCK_ROWS)
+        Room for the upper levels.
     out : int32 array of shape (number of trees, BLOCK_ROWS)
         Leaf ids, counted through the whole forest.
     """
-    copied = np.zeros(tests.columns.source.size * BLOCK_ROWS, codes.dtype)
     copy_block(codes, start, stop, tests.columns, copied)
     half = codes.dtype.type(1 << (8 * codes.itemsize - 1))
     for place in range(copied.size):
         copied[place] ^= half
-    block = copied.view(tests.low.dtype)
-    scratch = np.zeros((21, BLOCK_ROWS), tests.low.dtype)
     upper = 0
     for levels in (3, 5, 7):
         upper = levels if depth >= levels else upper
@@ -193,10 +204,10 @@ def route_sets(
     tests: NodeTests,
     depth: int,
     first_tree: int,
+    block: Codes,
     out: NDArray[np.int32],
 ) -> None:
     """Like `route_thresholds`, for forests in which some nodes split by a set of codes; `low` is uint32."""
-    block = np.zeros(tests.columns.source.size * BLOCK_ROWS, codes.dtype)
     copy_block(codes, start, stop, tests.columns, block)
     n_leaves = 1 << depth
     sets = tests.sets

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled, inlined
+from privet.compiling import compiled, inner
 from privet.trees.kernels.blocks import BLOCK_ROWS, Codes, copy_block
 from privet.trees.kernels.node_tests import Nodes, NodeTests, takes_second
 
 
-@inlined
+@inner
 def _child(code: Any, node: Any, tests: Any, nodes: Any) -> Any:
     """Return the child that a code takes: its own in a multi-way node, the first or second otherwise."""
     second = takes_second(code, tests.low[node], tests.set_start[node], tests.sets)
@@ -25,14 +25,14 @@ def route_explicit(
     tests: NodeTests,
     nodes: Nodes,
     first_tree: int,
+    block: Codes,
     out: NDArray[np.int32],
 ) -> None:
     """Route a block of rows through trees first_tree, first_tree + 1, ...: one for each row of `out`.
 
     A leaf is its own first child, so that every row takes as many steps as the tree is deep, without a branch; four
-    rows go side by side.
+    rows go side by side. `block` is room for the block's columns, `BLOCK_ROWS` of each.
     """
-    block = np.zeros(tests.columns.source.size * BLOCK_ROWS, codes.dtype)
     copy_block(codes, start, stop, tests.columns, block)
     offset, leaf = tests.offset, nodes.leaf
     for index in range(out.shape[0]):
@@ -49,7 +49,7 @@ def route_explicit(
             leaves[r0], leaves[r1], leaves[r2], leaves[r3] = leaf[n0], leaf[n1], leaf[n2], leaf[n3]
 
 
-@inlined
+@inner
 def _next(node: Any, row: Any, block: Any, records: Any, sets: Any) -> Any:
     """Return the child that a row of a block takes; a leaf is its own."""
     code = np.uint64(block[np.uint64(records[node, 0]) + row])

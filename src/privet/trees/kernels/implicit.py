@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled
+from privet.compiling import compiled, inner
 from privet.randomness.hashing import bounded, mix
 from privet.tables.protocol import IntArray
 from privet.trees.kernels.blocks import Codes, Whole
@@ -52,7 +52,7 @@ class RandomRule(NamedTuple):
     missing: IntArray
 
 
-@compiled
+@inner
 def draw_subset(word: Whole, n_codes: Whole, subset: NDArray[np.uint64]) -> None:
     """Draw a uniformly random set of codes that is neither empty nor full; of two codes, always the second."""
     n_words = (n_codes + 63) // 64
@@ -75,7 +75,7 @@ def draw_subset(word: Whole, n_codes: Whole, subset: NDArray[np.uint64]) -> None
         attempt += 1
 
 
-@compiled
+@inner
 def draw_binary(word: Whole, rule: RandomRule) -> tuple[Whole, Whole, bool]:
     """Draw a node of the binary rule: feature, cut, and whether missing values go to the first child.
 
@@ -88,7 +88,7 @@ def draw_binary(word: Whole, rule: RandomRule) -> tuple[Whole, Whole, bool]:
     return feature, cut, (mix(word, _MISSING, 0) & _ONE) == _ONE
 
 
-@compiled
+@inner
 def _second_child(code: Whole, feature: Whole, cut: Whole, missing_first: bool, rule: RandomRule) -> bool:
     return not missing_first if code == rule.missing[feature] else code > cut
 
@@ -99,7 +99,7 @@ def bucket(word: Whole, max_leaves: Whole) -> Whole:
     return np.int64(bounded(mix(word, _BUCKET, 0), max_leaves))
 
 
-@compiled
+@inner
 def _leaf_binary(codes: Codes, row: Whole, tree: Whole, rule: RandomRule, subset: NDArray[np.uint64]) -> Whole:
     path = _ONE
     for _ in range(rule.depth):
@@ -161,7 +161,7 @@ def child_word(word: Whole, child: Whole) -> Whole:
     return mix(word, _CHILD, child)
 
 
-@compiled
+@inner
 def _leaf_multiway(codes: Codes, row: Whole, tree: Whole, rule: RandomRule, low: IntArray, high: IntArray) -> Whole:
     low[:] = 0
     high[:] = rule.n_cells - 1
