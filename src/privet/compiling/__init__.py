@@ -17,7 +17,7 @@ import numba
 from privet.compiling.kernel_cache import KernelCache, cached_in, kernel_digest, kernel_folder
 from privet.compiling.waiting import tell_of_long_waits
 
-__all__ = ["compiled", "inlined", "inner", "kernel_digest", "kernel_folder"]
+__all__ = ["compiled", "inlined", "inner", "kernel_digest", "kernel_folder", "merged"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -47,6 +47,11 @@ def inner(function: Callable[P, T]) -> Callable[P, T]:
     return cast(Callable[P, T], _njit(**_SETTINGS, no_cpython_wrapper=True)(function))
 
 
+def merged(function: Callable[P, T]) -> Callable[P, T]:
+    """Like `inner`, and always merged into its callers: for small functions in innermost loops."""
+    return cast(Callable[P, T], _njit(**_SETTINGS, no_cpython_wrapper=True, forceinline=True)(function))
+
+
 def inlined(function: Callable[P, T]) -> Callable[P, T]:
-    """Like `inner`, for a few lines: they are compiled as if they were written in each of their callers."""
+    """Like `inner`, for a few lines: numba treats them as if they were written in each of their callers."""
     return cast(Callable[P, T], _njit(**_SETTINGS, inline="always")(function))

@@ -23,7 +23,7 @@ from typing import Any
 import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-_MARKS_OF_KERNELS = (b"@compiled", b"@inner", b"@inlined")
+_MARKS_OF_KERNELS = (b"@compiled", b"@inner", b"@merged", b"@inlined")
 _DIGEST_BYTES = 32
 
 

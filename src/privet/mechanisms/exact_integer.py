@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled, inlined, inner
+from privet.compiling import compiled, inlined, inner, merged
 
 LIMIT = 2**47
 # Returned by a sampler when the digits ran out; no draw ever has this value.
@@ -67,7 +67,7 @@ def powers_of_e(n_digits: int) -> Powers:
     return np.array(rows, dtype=np.uint16)
 
 
-@inlined
+@merged
 def next_digit(digits: Digits, cursor: Cursor) -> int:
     """Take the next 16 random bits, or `DRY`."""
     at = cursor[0]
@@ -101,7 +101,7 @@ def below(n: int, digits: Digits, cursor: Cursor) -> int:
             return value
 
 
-@inner
+@merged
 def coin(p: int, q: int, digits: Digits, cursor: Cursor) -> int:
     """1 with probability p/q, else 0; 0 <= p <= q <= LIMIT and p < LIMIT.
 
@@ -118,7 +118,7 @@ def coin(p: int, q: int, digits: Digits, cursor: Cursor) -> int:
         p = scaled - digit * q
 
 
-@inner
+@merged
 def coin_exp(p: int, q: int, power: int, divisor: int, digits: Digits, cursor: Cursor) -> int:
     """1 with probability exp(-g), g = (p/q)^power / divisor, p and q as for `coin` (Algorithm 1 of the paper).
 
