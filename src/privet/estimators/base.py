@@ -63,8 +63,10 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
     random_state: Any
     n_jobs: int | None
 
-    # Budgets that this object was pickled or cloned under; see privet.privacy.budgets.
+    # Budgets that this object was pickled or cloned under, and what its last fit was charged to; see
+    # privet.privacy.budgets.
     _carried_budgets: tuple[budgets.Handle, ...] = ()
+    _receipt: budgets.Receipt = budgets.Receipt()
 
     @abstractmethod
     def _learner(self) -> Learner[Any]:
@@ -134,7 +136,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
                 "meet a rare class with a threshold on predict_proba"
             )
         # Both are looked up once, here: what other threads change during the fit does not affect it.
-        charged, noise = budgets.in_force(self._carried_budgets), noise_source()
+        charged, noise = budgets.in_force(self._carried_budgets, self._declared_budget()), noise_source()
         X = described(X, y) or X
         schema, X, y = self._read(X, y if isinstance(X, Described) else one_column(y))
         learner, encoding, plan, stated = self._plan(make_learner, schema, self.n_rows_hint, noise)
@@ -144,7 +146,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         n_jobs = threads(-1 if self.n_jobs is None and isinstance(X, Described) else self.n_jobs)
         table = encode_table(schema, encoding, X, y, secret_key, n_jobs, getattr(learner, "one_pass", False))
         with closing_afterwards(table):
-            budgets.charge(charged, stated, type(self).__name__)
+            self._receipt = budgets.charge(charged, stated, type(self).__name__, {"schema": schema.digest()})
             ledger = Ledger(stated.terms, stated.allowance, _doubts(schema, noise), stated.cost)
             self.model_ = learner.grow(table, open_release(ledger, noise), rng, plan)
         self.privacy_ = ledger
@@ -162,7 +164,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         from privet.estimators.files import save
 
         check_is_fitted(self, "model_")
-        save(self, Path(path))
+        budgets.record_model(self._receipt, save(self, Path(path)))
 
     def _plan(
         self, make_learner: Callable[[], Learner[Any]], schema: Schema, n_rows_hint: int | None, noise: Randomness
@@ -219,6 +221,10 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         if self.schema is not None or schema.inferred is None:
             self.n_features_in_ = len(schema.features)
             self.feature_names_in_ = np.array(list(schema.features), dtype=object)
+
+    def _declared_budget(self) -> str | None:
+        """Return the account that the schema names, if any."""
+        return self.schema.budget if isinstance(self.schema, Schema) else None
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())

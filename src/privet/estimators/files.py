@@ -48,8 +48,8 @@ _FRACTIONS = frozenset({"epsilon", "delta", "rho", "parameter", "sensitivity"})
 _NOT_STORED = frozenset({"schema", "n_jobs"})  # the schema has its own place; threads are the reader's business
 
 
-def save(estimator: PrivateEstimator, path: Path) -> None:
-    """Write schema, parameters, model, ledger and certificate; equal models give equal bytes.
+def save(estimator: PrivateEstimator, path: Path) -> str:
+    """Write schema, parameters, model, ledger and certificate; return the digest. Equal models give equal bytes.
 
     Raises
     ------
@@ -62,13 +62,19 @@ def save(estimator: PrivateEstimator, path: Path) -> None:
             f"{kind.__name__} has no model files: privet.load() would refuse it, since it reads registered estimators "
             f"only; keep it with pickle, or fit one of them: {', '.join(estimator_names())}"
         )
-    replace_text(path, file_text(estimator))
+    content = file_content(estimator)
+    replace_text(path, _text(content))
+    return str(content["digest"])
 
 
 def file_text(estimator: PrivateEstimator) -> str:
     """Return the text of a fitted estimator's file."""
+    return _text(file_content(estimator))
+
+
+def _text(content: Mapping[str, Any]) -> str:
     # Keys are not sorted, unlike those that the digest is made of: the order of a schema's features has a meaning.
-    return json.dumps(file_content(estimator), separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(content, separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def file_content(estimator: PrivateEstimator) -> dict[str, Any]:

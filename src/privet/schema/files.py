@@ -195,11 +195,13 @@ def _fail_if(problem: str | None, path: str) -> None:
 
 def save(schema: Schema, path: str | PathLike[str]) -> None:
     """Write a schema as YAML or JSON, by the file's suffix."""
+    # The budget is only in files that users write: a model file must not decide what its reader is charged to.
+    document = to_dict(schema) | ({} if schema.budget is None else {"budget": schema.budget})
     if _suffix(path) == ".json":
-        text = json.dumps(to_dict(schema), indent=2, ensure_ascii=False) + "\n"
+        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     else:
         text = yaml.dump(
-            to_dict(schema),
+            document,
             Dumper=_Dumper,
             sort_keys=False,
             allow_unicode=True,
@@ -218,12 +220,23 @@ def load(path: str | PathLike[str]) -> Schema:
             document = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
         else:
             document = yaml.load(text, Loader=_Loader)  # a SafeLoader: it makes plain data only
-        return from_dict(document)
+        budget = document.pop("budget", None) if isinstance(document, dict) else None
+        schema = from_dict(document)
+        return schema if budget is None else schema.charged_to(_beside(path, budget))
     except SchemaError as error:
         raise SchemaError(f"{path}: {_brief(str(error))}") from None
     except (UnicodeDecodeError, ValueError, yaml.YAMLError, RecursionError) as error:
         problem = _brief(" ".join(str(error).split())) or type(error).__name__
         raise SchemaError(f"{path}: this is not a {suffix[1:].upper()} file: {problem}; correct it") from None
+
+
+def _beside(path: str | PathLike[str], budget: Any) -> Any:
+    """Return the address of an account whose file, unless its path is absolute, is beside the schema."""
+    scheme = "sqlite:///"
+    if not isinstance(budget, str) or ("://" in budget and not budget.startswith(scheme)):
+        return budget
+    file, mark, options = budget.removeprefix(scheme).partition("?")
+    return f"{scheme}{Path(path).resolve().parent / file}{mark}{options}"
 
 
 def _brief(message: str, start: int = 300, end: int = 160) -> str:

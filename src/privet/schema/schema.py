@@ -5,7 +5,7 @@ is written from public knowledge (a codebook, a form, common sense), not from th
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from json import dumps
 from os import PathLike
@@ -79,6 +79,9 @@ class Schema:
         not name are ignored, too; of these, nothing needs to be said.
     target_column : str, optional
         The name of the column to predict, for commands that read it from the same table.
+    budget : str, optional
+        The account that every fit with this schema is charged to: a file or a URL. It says nothing about the table, so
+        it is in the schema's file, and not in its digest nor in model files.
 
     Examples
     --------
@@ -94,6 +97,7 @@ class Schema:
     inferred: str | None
     ignored: tuple[str, ...] = ()
     target_column: str | None = None
+    budget: str | None = field(default=None, compare=False)
 
     def __init__(
         self,
@@ -106,6 +110,7 @@ class Schema:
         inferred: str | None = None,
         ignored: Iterable[str] = (),
         target_column: str | None = None,
+        budget: str | None = None,
     ) -> None:
         if not isinstance(features, Mapping) or not features:
             raise SchemaError("features is empty; declare at least one, e.g. features={'age': Numeric(17, 90)}")
@@ -138,9 +143,31 @@ class Schema:
             raise SchemaError(f"inferred must be a reason in words, got {inferred!r}; leave it out if there is none")
         refuse("target_column", _problem_of_target_column(target_column, features, unit))
         ignored = _checked_ignored(ignored, features, unit, target_column)
-        values = (tuple(features.items()), _checked_target(target), neighbours, unit, inferred, ignored, target_column)
-        for field, value in zip(self.__dataclass_fields__, values, strict=True):
-            object.__setattr__(self, field, value)
+        if budget is not None and not (isinstance(budget, str) and budget.strip()):
+            raise SchemaError(f"budget must be a file name or a URL, got {budget!r:.60}; e.g. 'sqlite:///hospital.db'")
+        public = (tuple(features.items()), _checked_target(target), neighbours, unit, inferred, ignored, target_column)
+        for name, value in zip(self.__dataclass_fields__, (*public, budget), strict=True):
+            object.__setattr__(self, name, value)
+
+    def charged_to(self, budget: str | None) -> "Schema":
+        """Return the same schema with another account that its fits are charged to.
+
+        Examples
+        --------
+        >>> schema = Schema({"age": Numeric(17, 90)}, classes=["no", "yes"]).charged_to("sqlite:////srv/hospital.db")
+        >>> schema.budget
+        'sqlite:////srv/hospital.db'
+        """
+        return Schema(
+            self.features,
+            self.target,
+            neighbours=self.neighbours,
+            unit=self.unit,
+            inferred=self.inferred,
+            ignored=self.ignored,
+            target_column=self.target_column,
+            budget=budget,
+        )
 
     @property
     def features(self) -> dict[str, Domain]:
@@ -269,6 +296,7 @@ class Schema:
         lines += f"    inferred={self.inferred!r},\n" * (self.inferred is not None)
         lines += f"    ignored={list(self.ignored)!r},\n" * bool(self.ignored)
         lines += f"    target_column={self.target_column!r},\n" * (self.target_column is not None)
+        lines += f"    budget={self.budget!r},\n" * (self.budget is not None)
         return lines + ")"
 
 

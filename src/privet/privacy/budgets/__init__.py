@@ -6,7 +6,19 @@ its descendants looks for it: in its own process, in the environment, in what th
 ancestors' registrations.
 """
 
-from privet.privacy.budgets.blocks import VARIABLE, Budget, budget, charge, in_force
+from privet.privacy.budgets.blocks import ACCOUNT_VARIABLE, VARIABLE, Budget, LastingBudget, budget, in_force
+from privet.privacy.budgets.charging import Receipt, charge, record_model
 from privet.privacy.budgets.store import Handle
 
-__all__ = ["VARIABLE", "Budget", "Handle", "budget", "charge", "in_force"]
+__all__ = [
+    "ACCOUNT_VARIABLE",
+    "VARIABLE",
+    "Budget",
+    "Handle",
+    "LastingBudget",
+    "Receipt",
+    "budget",
+    "charge",
+    "in_force",
+    "record_model",
+]

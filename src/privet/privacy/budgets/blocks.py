@@ -1,26 +1,30 @@
-"""`privet.budget`: the block that opens a budget, and what a fit asks of the budgets in force."""
+"""`privet.budget`: the block that opens a budget, and which budgets are in force where a fit begins."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import asdict, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import overload
 
 from privet.errors import BudgetError
 from privet.parameters import exact
+from privet.privacy.accounts import Address, Book, parse_address
+from privet.privacy.accounts.history import Account
 from privet.privacy.budgets import registry
-from privet.privacy.budgets.store import Charge, Handle, Store, closed_error
+from privet.privacy.budgets.store import Handle, Store
 from privet.privacy.events import readable, readable_down
-from privet.privacy.ledger import Ledger
 from privet.privacy.statements import stated_down, stated_up
 
 # Processes that are started inside a `with privet.budget(...)` block inherit this variable, and with it the budget,
-# even if they outlive their parent.
-VARIABLE = "PRIVET_BUDGET"
+# even if they outlive their parent. Only privet sets it.
+VARIABLE = "PRIVET_OPEN_BUDGETS"
+# Users set this one: the address of an account to which everything is charged.
+ACCOUNT_VARIABLE = "PRIVET_BUDGET"
 
 
 class Budget:
@@ -30,6 +34,10 @@ class Budget:
     ----------
     spent, remaining : float
         Total epsilon of all fits so far, and what is left of it. `spent_delta` likewise.
+
+    See Also
+    --------
+    LastingBudget : The same for an account that lasts.
     """
 
     def __init__(self, handle: Handle, epsilon: Fraction) -> None:
@@ -64,17 +72,71 @@ class Budget:
         return f"Budget(epsilon={stated_down(limit)}, spent={stated_up(spent)}, remaining={stated_down(limit - spent)})"
 
 
-@contextmanager
-def budget(*, epsilon: float, delta: float = 0.0) -> Iterator[Budget]:
-    """Give all fits inside the block one budget together.
+class LastingBudget:
+    """An account that lasts, as a ``with`` block has opened it.
+
+    Attributes
+    ----------
+    spent, remaining : float
+        What was spent of the whole account, by everybody and ever, and what is left of it: in epsilon, or in rho for an
+        account of zCDP. Of an account of slots all that was declared counts as spent.
+    """
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+        self._closed = False
+
+    @property
+    def spent(self) -> float:
+        """What was spent so far, rounded up."""
+        return readable(self._account().reading)
+
+    @property
+    def remaining(self) -> float:
+        """What is left, rounded down."""
+        return readable_down(self._account().remaining)
+
+    def _account(self) -> Account:
+        with Book(_address(self._handle)) as book:
+            return book.history().account(self._handle.dataset)
+
+    def __repr__(self) -> str:
+        account = self._account()
+        unit, spent, left = account.limit.unit, stated_up(account.reading), stated_down(account.remaining)
+        return f"LastingBudget({account.name!r}, {account.limit}, spent={unit} {spent}, remaining={unit} {left})"
+
+
+@overload
+def budget(*, epsilon: float, delta: float = 0.0) -> AbstractContextManager[Budget]: ...
+@overload
+def budget(
+    account: str, *, dataset: str | None = None, purpose: str | None = None
+) -> AbstractContextManager[LastingBudget]: ...
+def budget(
+    account: str | None = None,
+    *,
+    dataset: str | None = None,
+    purpose: str | None = None,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+) -> AbstractContextManager[Budget] | AbstractContextManager[LastingBudget]:
+    """Give all fits inside the block one budget together, or charge them to an account that lasts.
 
     A fit that would exceed it raises `BudgetError` before anything is drawn, and so does a fit without a guarantee.
-    Budgets may be nested: a fit is charged to all of them.
+    Budgets may be nested: a fit is charged to all of them. A block whose epsilon is more than what is left of a block
+    around it is refused when it is opened.
 
     Parameters
     ----------
+    account : str, optional
+        The file or URL of a store of accounts, made with ``privet budget create``: ``"sqlite:///hospital.db"``,
+        ``"postgresql://server/database"``.
+    dataset : str, optional
+        Which account of the store; not needed if it has only one.
+    purpose : str, optional
+        What the fits are for; it is recorded, and needed where the account has limits for each purpose.
     epsilon, delta : float
-        What all fits may spend together.
+        In place of an account: what all fits inside the block may spend together.
 
     Notes
     -----
@@ -86,15 +148,17 @@ def budget(*, epsilon: float, delta: float = 0.0) -> Iterator[Budget]:
       the block. A process whose parent has ended no longer descends from it, and on Windows only children are found;
       such a process counts if it was started inside the block and keeps the environment;
     - of an estimator that was pickled or cloned inside the block, wherever it is fitted. Where the budget cannot be
-      reached (on another machine, as another user, or after the block), the fit is refused.
+      reached (on another machine, as another user, or after the block), the fit is refused. An account in PostgreSQL
+      can be reached from other machines.
 
     It does not count an estimator that is *built* in a process that does not descend from this one: by a worker of a
     Dask, Ray or Spark cluster that was started elsewhere, on another machine, or in a container. Build it here and
-    send it.
+    send it, or name the account in the schema file or in that process's environment (``PRIVET_BUDGET``).
 
     A fit that begins in the block but would be charged after its end is refused. So is a fit under a budget whose store
     was deleted. Workers that outlive the block are free once it is closed. A process that was started inside the block
-    and outlives the process that opened it is refused, since it can no longer learn that the block was closed.
+    and outlives the process that opened it is refused, since it can no longer learn that the block was closed; it is
+    charged where the budget is an account that lasts.
 
     Examples
     --------
@@ -103,9 +167,26 @@ def budget(*, epsilon: float, delta: float = 0.0) -> Iterator[Budget]:
     ...     budget.remaining
     3.0
     """
+    if account is None:
+        if dataset is not None or purpose is not None:
+            raise BudgetError("dataset and purpose belong to an account; pass its file or URL, too")
+        if epsilon is None:
+            raise BudgetError("a budget needs epsilon=..., or the file or URL of an account")
+        return _block(epsilon, delta)
+    if epsilon is not None or delta:
+        raise BudgetError(
+            "an account has its own limit; to spend only a part of it, nest the blocks: "
+            "with privet.budget(account), privet.budget(epsilon=...)"
+        )
+    return _lasting_block(parse_address(account, dataset, purpose))
+
+
+@contextmanager
+def _block(epsilon: float, delta: float) -> Iterator[Budget]:
     limit, limit_delta = exact(epsilon, "epsilon"), exact(delta, "delta")
     if limit <= 0 or not 0 <= limit_delta < 1:
         raise BudgetError(f"a budget needs epsilon > 0 and delta in [0, 1), got {epsilon} and {delta}")
+    _refuse_beyond_parents(limit)
     registry.sweep()
     handle, owner = registry.registration().new_handle(), os.getpid()
     opened = Budget(handle, limit)
@@ -120,6 +201,58 @@ def budget(*, epsilon: float, delta: float = 0.0) -> Iterator[Budget]:
             _close(opened, owner)
     finally:
         _close(opened, owner)
+
+
+@contextmanager
+def _lasting_block(address: Address) -> Iterator[LastingBudget]:
+    with Book(address) as book:  # an account that cannot be charged is refused here, and not hours later
+        account = book.history().account(address.dataset)
+        if account.closed:
+            raise BudgetError(f"the account of {account.name!r} is closed; its owner can create another")
+    registry.sweep()
+    handle, owner = registry.registration().handle_of_account(replace(address, dataset=account.name)), os.getpid()
+    opened = LastingBudget(handle)
+    try:
+        try:
+            registry.registration().announce(handle)
+            _tell_children()
+            yield opened
+        finally:
+            _withdraw(opened, owner)
+    finally:
+        _withdraw(opened, owner)
+
+
+def _refuse_beyond_parents(limit: Fraction) -> None:
+    """Refuse a nested budget that could not be spent, since less is left of a budget around it."""
+    for handle in in_force():
+        if handle.lasting:
+            with Book(_address(handle)) as book:
+                account = book.history().account(handle.dataset)
+            if account.limit.measure not in ("epsilon", "approximate"):
+                continue
+            left, whose = account.remaining, f"the account of {account.name!r}"
+            if account.limit.measure == "approximate" and limit <= account.limit.size:
+                continue  # epsilons of fits with delta add up to less than their sum there
+        else:
+            with Store(handle) as store:
+                left, whose = store.remaining(), "the budget around it"
+        if limit > left:
+            raise BudgetError(
+                f"a nested budget of epsilon {stated_up(limit)} would exceed {whose}, of which {stated_down(left)} is "
+                "left; nothing was opened. Ask for less"
+            )
+
+
+def _address(handle: Handle) -> Address:
+    return Address(handle.store, handle.dataset, handle.purpose)
+
+
+def _withdraw(opened: LastingBudget, owner: int) -> None:
+    if not opened._closed and os.getpid() == owner:
+        registry.registration().withdraw(opened._handle)
+        _tell_children()
+        opened._closed = True
 
 
 def _close(opened: Budget, owner: int) -> None:
@@ -150,13 +283,20 @@ def _tell_children() -> None:
             os.environ.pop(VARIABLE, None)
 
 
-def in_force(carried: Sequence[Handle] = ()) -> tuple[Handle, ...]:
+def in_force(carried: Sequence[Handle] = (), declared: str | None = None) -> tuple[Handle, ...]:
     """Return the budgets to which a fit that begins now must be charged.
 
-    `carried` are those that an estimator brought along from the process in which it was pickled or cloned.
+    `carried` are those that an estimator brought along from the process in which it was pickled or cloned, `declared`
+    is the account that its schema names.
     """
-    found = [*registry.own_handles(), *registry.handles_of_ancestors(), *_inherited(), *carried]
-    return tuple(dict.fromkeys(found))
+    opened = [*reversed(registry.own_handles()), *registry.handles_of_ancestors(), *_inherited(), *carried]
+    standing = [_standing(parse_address(text)) for text in (declared, os.environ.get(ACCOUNT_VARIABLE)) if text]
+    return tuple(dict.fromkeys([*opened, *standing]))
+
+
+def _standing(address: Address) -> Handle:
+    """Return the handle of an account that no block opened, so that none closes it."""
+    return Handle(address.store, "", 0, True, address.dataset, address.purpose)
 
 
 def _inherited() -> list[Handle]:
@@ -170,30 +310,3 @@ def _inherited() -> list[Handle]:
             "Leave it as privet.budget(...) sets it"
         ) from error
     return [handle for handle in handles if not registry.was_closed(handle)]
-
-
-def charge(handles: Sequence[Handle], ledger: Ledger, what: str) -> None:
-    """Charge a planned fit to every budget in force, or raise `BudgetError` and charge none.
-
-    `handles` are those that were in force when the fit began; one that was closed since then refuses. Only guarantees
-    of the same kind add up: replacing a record is two steps of adding or removing one, and a guarantee for records says
-    nothing about units, nor one for households about visits.
-    """
-    if not handles:
-        return
-    if not ledger.proven or ledger.allowance is None:
-        raise BudgetError(
-            f"{what} has no guarantee ({'; '.join(ledger.why)}), so no budget can pay for it; "
-            "fit it outside of the budget if that is meant"
-        )
-    cost = Charge(Fraction(repr(ledger.epsilon)), Fraction(repr(ledger.delta)), ledger.terms.protects, what)
-    for handle in handles:
-        if registry.was_closed(handle):
-            raise closed_error(what)
-    with ExitStack() as closing:
-        # All processes lock stores in the same order, so that no two of them wait for each other.
-        stores = [closing.enter_context(Store(handle)) for handle in sorted(handles, key=lambda handle: handle.store)]
-        for store in stores:
-            store.reserve(cost)
-        for store in stores:
-            store.commit()

@@ -15,13 +15,14 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
 from privet.errors import BudgetError
+from privet.privacy.accounts import Address
 from privet.privacy.budgets.processes import Process, ancestors, is_running, namespace, this_process
 from privet.privacy.budgets.store import Handle, Store
 
@@ -47,6 +48,12 @@ class Registration:
             handle = Handle(str(store), str(self._path), self._opened)
             self._write()
         return handle
+
+    def handle_of_account(self, address: Address) -> Handle:
+        """Return a handle for a block that is charged to an account that lasts."""
+        return replace(
+            self.new_handle(), store=address.store, lasting=True, dataset=address.dataset, purpose=address.purpose
+        )
 
     def announce(self, handle: Handle) -> None:
         """List a budget as open."""
@@ -115,8 +122,7 @@ def handles_of_ancestors() -> Iterator[Handle]:
         names: set[str] = set()
         with suppress(OSError):
             if _is_private(place):
-                with os.scandir(place) as entries:
-                    names = {entry.name for entry in entries}
+                names = set(os.listdir(place))  # noqa: PTH208  # a scan that an interrupt leaves open would be warned of
         if names:  # nearly always there are none, and the ancestors need not be looked up
             for process in ancestors():
                 if (name := f"{process.name}.json") in names:

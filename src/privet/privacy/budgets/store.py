@@ -29,16 +29,24 @@ class Handle:
     Attributes
     ----------
     store : str
-        The file with its account.
+        The file with its sums; for an account that lasts, the address of its store, without a password.
     registration : str
         The file in which the process that opened it lists its open budgets; see `privet.privacy.budgets.registry`.
+        Empty for an account that the environment or a schema names, since no block ever closes it.
     serial : int
         Its number among the budgets of that process.
+    lasting : bool
+        Whether it is an account that lasts; see `privet.privacy.accounts`.
+    dataset, purpose : str, optional
+        Which account of the store is meant, and what for.
     """
 
     store: str
     registration: str
     serial: int
+    lasting: bool = False
+    dataset: str | None = None
+    purpose: str | None = None
 
 
 @dataclass(frozen=True)
@@ -117,6 +125,12 @@ class Store:
         with _errors_of_the_store():
             rows = self._database.execute("SELECT epsilon, delta FROM charges").fetchall()
         return sum((Fraction(e) for e, _ in rows), Fraction(0)), sum((Fraction(d) for _, d in rows), Fraction(0))
+
+    def remaining(self) -> Fraction:
+        """Return the epsilon that is left; nothing is left of a settled budget."""
+        with _errors_of_the_store():
+            epsilon, settled = self._database.execute("SELECT epsilon, settled FROM terms").fetchone()
+        return Fraction(0) if settled else Fraction(epsilon) - self.totals()[0]
 
     def settle(self) -> tuple[Fraction, Fraction]:
         """Refuse all charges from now on, and return what was spent."""
