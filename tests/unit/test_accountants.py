@@ -8,7 +8,7 @@ import pytest
 
 from privet import BoostingClassifier, Numeric, Schema
 from privet.errors import BudgetError
-from privet.privacy import laws
+from privet.privacy import conversions
 from privet.privacy.accounts import Bill, Limit
 from privet.privacy.accounts.limits import ACCOUNTANTS
 from privet.privacy.accounts.losses import Slot, _by_losses, _delta_of_zcdp, _hull_of_zcdp, epsilon_of_slots
@@ -49,7 +49,7 @@ def test_pure_slots_cost_what_the_closed_form_says_and_never_less(count, epsilon
 
 @pytest.mark.parametrize("rho", ["0.0001", "0.01", "0.3"])
 def test_a_slot_of_rho_costs_what_the_conversion_says_and_never_less(rho):
-    exact = float(laws.zcdp_to_epsilon(Fraction(rho), DELTA))
+    exact = float(conversions.zcdp_to_epsilon(Fraction(rho), DELTA))
     found = float(_by_losses((Slot(1, rho=Fraction(rho)),), DELTA))
     assert exact * (1 - 1e-6) <= found <= exact * 1.01
 
@@ -71,7 +71,7 @@ def test_the_chords_of_the_hull_are_above_every_gaussian_of_that_rho(rho):
 def test_bounds_on_delta_are_those_of_the_conversion():
     for rho, epsilon in [(0.01, 0.6), (0.1, 2.0), (1.0, 8.0)]:
         (delta,) = _delta_of_zcdp(rho, np.array([epsilon]))
-        back = float(laws.zcdp_to_epsilon(Fraction(rho), Fraction(delta)))
+        back = float(conversions.zcdp_to_epsilon(Fraction(rho), Fraction(delta)))
         assert back == pytest.approx(epsilon, rel=1e-3)
         assert back <= epsilon * (1 + 1e-9), "the bound is not below the conversion's"
 
@@ -79,7 +79,7 @@ def test_bounds_on_delta_are_those_of_the_conversion():
 def test_mixed_slots_cost_less_than_either_plain_bound():
     slots = (Slot(10, epsilon=Fraction(1, 10)), Slot(10, rho=Fraction(1, 1000)))
     rho = 10 * Fraction(1, 200) + 10 * Fraction(1, 1000)
-    assert epsilon_of_slots(slots, DELTA) < laws.zcdp_to_epsilon(rho, DELTA)
+    assert epsilon_of_slots(slots, DELTA) < conversions.zcdp_to_epsilon(rho, DELTA)
     assert epsilon_of_slots(slots, Fraction(0)) is None, "rho has no epsilon without a delta"
 
 
@@ -102,7 +102,7 @@ def test_fifty_boosting_fits_cost_far_less_than_their_sum(tmp_path):
         for _ in range(50):
             book.reserve([None], Bill.of(ledger, "boosting"))
     reading = float(account(url).reading)
-    whole = laws.zcdp_to_epsilon(50 * laws.epsilon_to_zcdp(Fraction(1, 10), Fraction(1, 10**8)), DELTA)
+    whole = conversions.zcdp_to_epsilon(50 * conversions.epsilon_to_zcdp(Fraction(1, 10), Fraction(1, 10**8)), DELTA)
     assert reading == pytest.approx(float(whole), rel=1e-9)
     assert reading < 0.64
 

@@ -29,7 +29,7 @@ from typing import Any, Literal, get_args
 
 from privet.errors import BudgetError
 from privet.parameters import exact
-from privet.privacy import laws
+from privet.privacy import conversions
 from privet.privacy.accounts.losses import Slot, epsilon_of_slots
 from privet.privacy.events import Cost
 from privet.privacy.statements import stated_down, stated_up
@@ -94,7 +94,7 @@ class Limit:
             return _of_slots(e, d, tuple(slots))
         if d == 0:
             return Limit("epsilon", epsilon=e)
-        return Limit("approximate", e, d, decimal_down(laws.epsilon_to_zcdp(e, d)))
+        return Limit("approximate", e, d, decimal_down(conversions.epsilon_to_zcdp(e, d)))
 
     def admits(self, total: Cost) -> bool:
         """Whether a sum of costs is within the limit; slots are counted by the account instead."""
@@ -111,7 +111,7 @@ class Limit:
         if not total.rho:
             return total.epsilon
         # The largest rho was derived from epsilon by rounding down, so it costs no more than that epsilon.
-        converted = self.epsilon if total.rho == self.rho else laws.zcdp_to_epsilon(total.rho, self.delta)
+        converted = self.epsilon if total.rho == self.rho else conversions.zcdp_to_epsilon(total.rho, self.delta)
         return converted if total.epsilon is None or converted is None else min(converted, total.epsilon)
 
     @property

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import BudgetError, ParameterError
-from privet.privacy import laws
+from privet.privacy import conversions
 
 SLACK = 1e-12  # of delta, set aside for rounding errors
 LEAST_DELTA = Fraction(1, 10**10)
@@ -97,7 +97,7 @@ def epsilon_of_slots(slots: Sequence[Slot], delta: Fraction) -> Fraction | None:
         bounds.append(sum((slot.count * slot.size for slot in slots), Fraction(0)))
     if delta > 0:
         rho = sum((slot.count * _rho(slot) for slot in slots), Fraction(0))
-        bounds.append(laws.zcdp_to_epsilon(rho, delta))
+        bounds.append(conversions.zcdp_to_epsilon(rho, delta))
         by_losses = _by_losses(tuple(slots), delta)
         if by_losses is not None:
             bounds.append(by_losses)
