@@ -2,13 +2,17 @@
 
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset
 import pytest
 
 from privet import Numeric, RandomDecisionForestClassifier, Schema, Unit
 from privet.estimators.files import file_text
-from privet.tables import ParquetTable
+from privet.tables import DuckDBTable, ParquetTable
 from privet.testing import seeded_noise
 from tests.laws.registry import REGISTERED, every_learner
 
@@ -58,6 +62,51 @@ def test_every_learner_makes_of_files_what_it_makes_of_a_frame(tmp_path, learner
         table = ParquetTable(folder, target="y", memory=memory, spill=tmp_path)
         assert fitted(learner, table, n_jobs=3) == in_memory
     assert not any((tmp_path / f"privet-spill-{tmp_path.stat().st_uid}").glob("*"))
+    assert fitted(learner, pl.scan_parquet(folder / "*.parquet"), "y") == in_memory
+    assert fitted(learner, DuckDBTable(f"SELECT * FROM '{folder}/*.parquet'"), "y") == in_memory
+
+
+def tables(frame, folder):
+    """Yield every other table over the same records, with a name."""
+    arrow = pa.Table.from_pandas(frame, preserve_index=False)
+    parts = [frame.iloc[:300], frame.iloc[300:].reset_index(drop=True)]
+    for suffix in ("csv", "feather", "orc"):
+        (folder / suffix).mkdir()
+        for number, part in enumerate(parts):
+            path = folder / suffix / f"{number}.{suffix}"
+            part.to_csv(path, index=False) if suffix == "csv" else getattr(part, f"to_{suffix}")(path)
+        yield suffix, ParquetTable(folder / suffix)
+    yield "hive", ParquetTable(hive(frame, folder / "hive"))
+    yield "lazy frame", pl.LazyFrame(pl.from_arrow(arrow))
+    yield "reader", pa.RecordBatchReader.from_batches(arrow.schema, arrow.to_batches(max_chunksize=70))
+    yield "dataset", pyarrow.dataset.dataset(folder / "feather", format="feather")
+    yield "relation", duckdb.from_arrow(arrow)
+    yield "text of a query", DuckDBTable("SELECT * FROM arrow", duckdb.connect().register("arrow", arrow))
+
+
+def hive(frame, folder):
+    """Write a frame into folders that are named after a column, in the order of its records."""
+    for run, part in frame.groupby((frame["colour"] != frame["colour"].shift()).cumsum()):
+        inside = folder / f"run={run:04d}" / f"colour={part['colour'].iloc[0]}"
+        inside.mkdir(parents=True)
+        part.drop(columns="colour").to_parquet(inside / "0.parquet")
+    return folder
+
+
+OF_MANY_AND_ONE_PASS = [
+    next(each for each in REGISTERED if each.estimator == name)  # the last deals records by coins
+    for name in ("PrivaTreeClassifier", "BoostingRegressor", "DisjointForestClassifier")
+]
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("learner", OF_MANY_AND_ONE_PASS, ids=str)
+def test_every_table_over_the_same_records_gives_the_same_model(tmp_path, learner):
+    frame = records(learner).sort_values("colour", ignore_index=True)
+    in_memory = fitted(learner, frame.drop(columns="y"), frame["y"])
+    differ = [name for name, table in tables(frame, tmp_path) if fitted(learner, table, "y") != in_memory]
+    assert differ == []
 
 
 @pytest.mark.usefixtures("small_blocks")

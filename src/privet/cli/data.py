@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from privet.cli.console import note
 from privet.errors import ParameterError, SchemaError
 from privet.frames.opening import listed, open_frame
+from privet.frames.text import read_text
 from privet.schema.category_domains import Boolean, Hashed
 from privet.schema.domains import Categorical, Domain
 from privet.schema.schema import Schema
@@ -160,20 +161,9 @@ def _as_declared(frame: pd.DataFrame, domains: Mapping[str, Domain]) -> pd.DataF
 
 def _convert(column: pd.Series[Any], domain: Domain) -> Any:
     """Convert strings to a domain's values, one by one; what cannot be converted is left to the schema's rules."""
-    pandas = import_pandas()
     if isinstance(domain, Date | Boolean | Hashed):
         return column  # the schema reads texts
-    if not isinstance(domain, Categorical):
-        return pandas.to_numeric(column, errors="coerce")
-    if all(isinstance(category, str) for category in domain.categories):
-        return column
-    if all(isinstance(category, bool) for category in domain.categories):
-        return column.map(lambda text: _TRUTH.get(text.strip().lower(), text), na_action="ignore").astype(object)
-    if any(isinstance(category, str | bool) for category in domain.categories):
-        by_text = {str(category): category for category in domain.categories}
-        return column.map(lambda text: by_text.get(text, text), na_action="ignore").astype(object)
-    numbers = pandas.to_numeric(column, errors="coerce").astype(object)
-    return numbers.where(numbers.notna(), column)  # a string that is not a number stays an unknown category
+    return read_text(column, domain.categories if isinstance(domain, Categorical) else None)
 
 
 def _guess_types(frame: pd.DataFrame) -> pd.DataFrame:

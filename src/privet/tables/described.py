@@ -18,7 +18,13 @@ from privet.tables.protocol import Table
 
 # Objects of other libraries that are tables as they are: by the module that their class begins with, its name, and the
 # adapter that describes them. Nothing is imported before such an object is seen.
-ADAPTERS: dict[tuple[str, str], str] = {}
+ADAPTERS: dict[tuple[str, str], str] = {
+    ("polars", "LazyFrame"): "privet.tables.streams:LazyFrameTable",
+    ("pyarrow", "Dataset"): "privet.tables.streams:DatasetTable",
+    ("pyarrow", "RecordBatchReader"): "privet.tables.streams:ReaderTable",
+    ("duckdb", "DuckDBPyRelation"): "privet.tables.duckdb_table:DuckDBTable",
+    ("_duckdb", "DuckDBPyRelation"): "privet.tables.duckdb_table:DuckDBTable",
+}
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from typing import Any
 from privet.parameters import threads
 from privet.schema.schema import Schema
 from privet.tables.described import Described, Job
+from privet.tables.file_formats import open_file
 from privet.tables.files import DataFile, Paths, find_files
 from privet.tables.kept import encode_pieces
-from privet.tables.parquet import read_footer
 from privet.tables.piecewise import Reading
 from privet.tables.progress import PassProgress
 from privet.tables.protocol import Table
@@ -112,9 +112,8 @@ class FileSource:
     """The files of a table: a list of pieces that can be read again and again, in any process."""
 
     def __init__(self, files: Sequence[DataFile], reading: Reading) -> None:
-        self._reading = reading
         with ThreadPoolExecutor(threads(-1)) as pool:
-            self._footers = list(pool.map(lambda file: read_footer(file, reading.declared), files))
+            self._opened = list(pool.map(lambda file: open_file(file, reading), files))
 
     @classmethod
     def found(cls, paths: Paths, reading: Reading) -> FileSource:
@@ -123,11 +122,11 @@ class FileSource:
 
     def layouts(self) -> Iterator[Layout]:
         """Yield the columns of each file."""
-        return (footer.layout for footer in self._footers)
+        return (file.layout for file in self._opened)
 
     def pieces(self) -> list[Piece]:
-        """Return the row groups of all files."""
-        return list(chain.from_iterable(footer.row_groups(self._reading) for footer in self._footers))
+        """Return the pieces of all files, in order."""
+        return list(chain.from_iterable(file.pieces for file in self._opened))
 
 
 class Bundle:

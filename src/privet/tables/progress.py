@@ -39,7 +39,7 @@ class PassProgress(AbstractContextManager["PassProgress"]):
                 progress.TaskProgressColumn(),
                 progress.TimeRemainingColumn(),
             )
-            self._bar = progress.Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar = progress.Progress(*columns, console=Console(stderr=True, force_terminal=True), transient=True)
             self._bar.start()
             self._bar.add_task(self._what, total=self._total)
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -45,8 +45,10 @@ class StreamedTable:
 
     def aggregate(self, kernel: Kernel) -> IntArray:
         """Run a kernel over all records and add up its integers."""
-        placed = list(self._placed())
-        n_rows = sum(piece.n_rows or 0 for _, piece in placed)
+        pieces = self._pieces()
+        known = isinstance(pieces, Sequence)  # else they are known only as they are read
+        n_rows = sum(piece.n_rows or 0 for piece in pieces) if known else None
+        n_jobs = max(1, min(self._n_jobs, len(pieces))) if isinstance(pieces, Sequence) else self._n_jobs
         with PassProgress("reading and counting", n_rows, self._show) as progress:
 
             def integers(item: tuple[int, Piece]) -> Iterator[NDArray[np.generic]]:
@@ -54,7 +56,7 @@ class StreamedTable:
                     yield self._integers(kernel, block)
                     progress.advance(n_read)
 
-            total = add_up(placed, integers, max(1, min(self._n_jobs, len(placed))))
+            total = add_up(self._placed(pieces), integers, n_jobs)
         if total is not None:
             return total
         nothing = np.zeros((self.encoding.n_features, 0), self.encoding.dtype)
@@ -72,10 +74,10 @@ class StreamedTable:
             block = replace(block, state={**block.state, name: np.asarray(deriving(block))})
         return kernel(block)
 
-    def _placed(self) -> Iterator[tuple[int, Piece]]:
+    def _placed(self, pieces: Iterable[Piece]) -> Iterator[tuple[int, Piece]]:
         """Yield the pieces, each with the identity of its first record."""
         begin = 0
-        for piece in self._pieces():
+        for piece in pieces:
             assert piece.n_rows is not None
             yield 0 if self._reading.id is not None else begin, piece
             begin += piece.n_rows
