@@ -25,6 +25,12 @@ def requirements(*extras):
     return dict(line.split(">=") for line in lines if ">=" in line)
 
 
+def modules(distributions):
+    """Return the modules that are imported from these distributions."""
+    names = [re.sub(r"\[.*\]", "", name) for name in distributions]
+    return {MODULES.get(name, name.replace("-", "_")) for name in names}
+
+
 def imported(sources):
     """Return the top-level modules that the sources import, apart from those of Python and our own."""
     found = set()
@@ -39,17 +45,17 @@ def imported(sources):
 
 def test_what_is_imported_is_declared_and_what_is_declared_is_imported():
     users = [extra for extra in EXTRAS if extra not in ("dev", "docs", "bench")]
-    assert imported("src") <= {MODULES.get(name, name) for name in requirements(*users)}
+    assert imported("src") <= modules(requirements(*users))
     needed = set(requirements("frames", "plots", "onnx", "explain", "all", "duckdb", "mlflow")) - WITHOUT_AN_IMPORT
-    assert {MODULES.get(name, name) for name in needed} <= imported("src")
+    assert modules(needed) <= imported("src")
 
 
 def test_what_the_papers_import_is_declared_by_them_or_by_what_they_need():
     own = {line.partition(">=")[0] for line in PAPERS["dependencies"] if ">=" in line}
     declared = own | set(requirements("frames", "plots"))
     found = imported("papers/src") - ELSEWHERE
-    assert found <= {MODULES.get(name, name) for name in declared}
-    assert {MODULES.get(name, name) for name in own} <= found
+    assert found <= modules(declared)
+    assert modules(own) <= found
 
 
 def test_every_dependency_of_users_has_a_lower_bound():
