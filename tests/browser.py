@@ -13,6 +13,96 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+# Every text with the contrast (WCAG 2.2) between its colour and what is behind it.
+CONTRASTS = """
+(() => {
+  const channel = v => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
+  const light = c => 0.2126 * channel(c[0]) + 0.7152 * channel(c[1]) + 0.0722 * channel(c[2]);
+  const parse = text => text.match(/[\\d.]+/g).map(Number);
+  const behind = e => {
+    for (let p = e; p; p = p.parentElement) {
+      const c = parse(getComputedStyle(p).backgroundColor);
+      if (c.length === 3 || c[3] > 0) return c;
+    }
+    return [255, 255, 255];
+  };
+  const ratio = (a, b) => {
+    const [x, y] = [light(a), light(b)].sort((p, q) => q - p);
+    return (x + 0.05) / (y + 0.05);
+  };
+  const found = [];
+  for (const e of document.body.querySelectorAll('*')) {
+    const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+    if (!own || ['title', 'desc'].includes(e.tagName.toLowerCase())) continue;
+    const style = getComputedStyle(e), drawn = e.closest('svg') !== null;
+    const colour = parse(drawn ? style.fill : style.color);
+    if (e.getClientRects().length === 0 || style.visibility === 'hidden') continue;
+    found.push([ratio(colour, behind(drawn ? e.closest('svg') : e)), e.tagName + ' ' + e.textContent.slice(0, 40)]);
+  }
+  return found.sort((a, b) => a[0] - b[0]);
+})()
+"""
+
+# Pairs of texts that cover one another by more than a pixel: two lines of one paragraph never do, nor does a text that
+# cannot be seen.
+OVERLAPPING_TEXTS = """
+(() => {
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const boxes = [];
+  while (walker.nextNode()) {
+    const node = walker.currentNode, parent = node.parentElement;
+    if (!node.textContent.trim() || parent.closest('title, desc, script, style, .skip, [hidden]')) continue;
+    if (getComputedStyle(parent).visibility === 'hidden' || getComputedStyle(parent).opacity === '0') continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const r of range.getClientRects()) {
+      if (r.width > 2 && r.height > 2) boxes.push([r.left, r.top, r.right, r.bottom, node.textContent.trim(), parent]);
+    }
+  }
+  const clipped = (a) => {
+    for (let p = a[5]; p; p = p.parentElement) {
+      const overflow = getComputedStyle(p).overflowX;
+      if (overflow !== 'visible' && p !== document.body && p !== document.documentElement) {
+        const r = p.getBoundingClientRect();
+        if (a[0] >= r.right - 1 || a[2] <= r.left + 1 || a[1] >= r.bottom - 1 || a[3] <= r.top + 1) return true;
+      }
+    }
+    return false;
+  };
+  const seen = boxes.filter(a => !clipped(a)).sort((a, b) => a[1] - b[1]);
+  for (let i = 0; i < seen.length; i++) {
+    for (let j = i + 1; j < seen.length && seen[j][1] < seen[i][3] - 2; j++) {
+      const a = seen[i], b = seen[j];
+      const wide = Math.min(a[2], b[2]) - Math.max(a[0], b[0]), high = Math.min(a[3], b[3]) - Math.max(a[1], b[1]);
+      // Boxes of lines are higher than their letters; where less than a third of a line is shared, no letter is.
+      const lines = Math.min(a[3] - a[1], b[3] - b[1]);
+      if (wide > 1.5 && high > lines / 3 && a[5] !== b[5]) found.push([a[4].slice(0, 40), b[4].slice(0, 40)]);
+    }
+  }
+  return found;
+})()
+"""
+
+# Texts of pictures that leave their picture, and texts of boxes that leave their box.
+TEXTS_OUTSIDE_THEIR_BOXES = """
+(() => {
+  const found = [];
+  for (const text of document.querySelectorAll('svg text')) {
+    const r = text.getBoundingClientRect(), s = text.closest('svg').getBoundingClientRect();
+    if (r.width && (r.left < s.left - 1 || r.right > s.right + 1 || r.top < s.top - 2 || r.bottom > s.bottom + 2)) {
+      found.push(text.textContent);
+    }
+  }
+  for (const box of document.querySelectorAll('.box, .badge, td, th, .bars li, button, .md-button')) {
+    if (box.clientWidth && (box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 2)) {
+      found.push(box.textContent.slice(0, 60));
+    }
+  }
+  return found;
+})()
+"""
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
@@ -59,6 +149,15 @@ class Browser:
     def colour_scheme(self, scheme: str) -> None:
         """Show the page as a reader with this preference sees it."""
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def resize(self, width: int, height: int = 900) -> None:
+        """Show the page on a screen of this size."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.call("Emulation.setDeviceMetricsOverride", **size)
+
+    def open_details(self) -> None:
+        """Open everything that can be opened."""
+        self.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
 
     def press_tab(self) -> None:
         """Press the tabulator key."""

@@ -14,7 +14,7 @@ import privet
 from privet import Categorical, Numeric, RandomDecisionForestClassifier, Schema
 from privet.audit.report import AuditReport, Claim, Finding
 from privet.errors import ParameterError
-from privet.report import render
+from privet.report import insight, render
 from privet.report.evaluation import evaluation_from_dict, measure
 from privet.report.evidence import read_audit, read_evaluation
 from privet.report.insight import importances, shape
@@ -332,3 +332,23 @@ def test_a_model_that_answers_one_batch_only_has_a_page_too(tmp_path):
     model.fit(X, [row[0] for row in X], batch=[[0, 1], [1, 1]]).save(tmp_path / "model.json")
     text = "".join(read(render(privet.load(tmp_path / "model.json"))).text)
     assert "one public batch only" in text
+
+
+def test_a_step_is_where_the_vote_is_the_same_and_steps_end_where_a_tree_cuts():
+    estimator = fitted(n_trees=3, max_depth=3)
+    model = estimator.model_
+    for feature, column in enumerate(model.encoding.columns):
+        curve = shape(model, feature)
+        every = [shape_at(model, feature, code) for code in range(column.n_codes)]
+        of_step = np.searchsorted(curve.ends, np.arange(column.n_codes))
+        np.testing.assert_allclose(np.array(every), curve.votes[of_step])
+        if column.ordered:
+            present = curve.votes[: np.searchsorted(curve.ends, column.n_values - 1) + 1]
+            assert (present[1:] != present[:-1]).any(axis=1).all()
+
+
+def shape_at(model, feature, code):
+    """The average vote where one feature has one code."""
+    others = insight._uniform(model.encoding, insight.public_rng(insight.SEED))[:, : insight.ROWS_PER_CODE].copy()
+    others[feature] = code
+    return model.votes(others).mean(axis=0)

@@ -10,43 +10,11 @@ from privet.learners.privatree.tree import PrivaTreeClassifier
 from privet.report import write_report
 from privet.report.evaluation import measure
 from privet.schema.schema import Schema
-from tests.browser import CHROMIUM, browser
+from tests.browser import CHROMIUM, CONTRASTS, OVERLAPPING_TEXTS, TEXTS_OUTSIDE_THEIR_BOXES, browser
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium; .ci/run installs Debian's package chromium")
 
 SECTIONS = ["learned", "guarantee", "budget", "schema", "accuracy", "poisoning", "audit", "verify", "limits"]
-
-# Every text with the contrast (WCAG 2.2) between its colour and what is behind it.
-CONTRASTS = """
-(() => {
-  document.querySelectorAll('details').forEach(d => d.open = true);
-  const channel = v => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
-  const light = c => 0.2126 * channel(c[0]) + 0.7152 * channel(c[1]) + 0.0722 * channel(c[2]);
-  const parse = text => text.match(/[\\d.]+/g).map(Number);
-  const behind = e => {
-    for (let p = e; p; p = p.parentElement) {
-      const c = parse(getComputedStyle(p).backgroundColor);
-      if (c.length === 3 || c[3] > 0) return c;
-    }
-    return [255, 255, 255];
-  };
-  const card = parse(getComputedStyle(document.querySelector('pre')).backgroundColor);
-  const ratio = (a, b) => {
-    const [x, y] = [light(a), light(b)].sort((p, q) => q - p);
-    return (x + 0.05) / (y + 0.05);
-  };
-  const found = [];
-  for (const e of document.body.querySelectorAll('*')) {
-    const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
-    if (!own || ['title', 'desc'].includes(e.tagName.toLowerCase())) continue;
-    const style = getComputedStyle(e), drawn = e.closest('svg') !== null;
-    const colour = parse(drawn ? style.fill : style.color);
-    const grounds = drawn ? [behind(e.closest('svg')), card] : [behind(e)];
-    found.push([Math.min(...grounds.map(g => ratio(colour, g))), e.tagName + ' ' + e.textContent.slice(0, 40)]);
-  }
-  return found.sort((a, b) => a[0] - b[0]);
-})()
-"""
 
 
 def tree_on_adult():
@@ -87,6 +55,7 @@ def test_it_renders_every_section_without_a_complaint_and_without_the_network(pa
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_has_enough_contrast(page, scheme):
     page.colour_scheme(scheme)
+    page.open_details()
     contrasts = page.evaluate(CONTRASTS)
     assert len(contrasts) > 200
     assert contrasts[0][0] >= 4.5, contrasts[0]
@@ -112,12 +81,48 @@ def test_the_keyboard_reaches_the_skip_link_first_and_then_the_sections(page):
     assert page.evaluate("document.activeElement.getAttribute('href')") == "#learned"
 
 
-def test_nothing_but_scrolling_regions_is_wider_than_a_small_screen(page):
-    size = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-    page.call("Emulation.setDeviceMetricsOverride", **size)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.call("Emulation.clearDeviceMetricsOverride")
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_nothing_overflows_and_no_two_texts_overlap(page, width):
+    page.resize(width)
+    page.open_details()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(TEXTS_OUTSIDE_THEIR_BOXES) == []
+    assert page.evaluate(OVERLAPPING_TEXTS) == []
+
+
+def test_every_answer_of_yes_comes_first_and_every_leaf_says_its_share(page):
+    answers = page.evaluate(
+        "[...document.querySelectorAll('.kids')].map(k => [...k.children].map(c => c.firstChild.textContent))"
+    )
+    assert len(answers) > 3
+    assert {tuple(answer.partition(",")[0] for answer in pair) for pair in answers} == {("yes", "no")}
+    leaves = page.evaluate("[...document.querySelectorAll('.leaf')].map(leaf => leaf.textContent)")
+    assert len(leaves) > 7
+    shares = [leaf for leaf in leaves if not any(said in leaf for said in ("% of about ", "hardly any", "+", "−"))]
+    assert shares == []
+
+
+def test_a_phone_shows_every_level_of_a_tree_without_scrolling_sideways(page):
+    page.resize(390)
+    right = page.evaluate(
+        "Math.max(...[...document.querySelectorAll('.box')].map(b => b.getBoundingClientRect().right))"
+    )
+    assert right <= 390
 
 
 def test_it_prints(page):
     assert page.pdf().startswith(b"%PDF")
+
+
+def test_the_checks_of_layout_find_what_they_look_for(page):
+    page.evaluate("""(() => {
+      const over = document.createElement('p'), first = document.querySelector('h1').getBoundingClientRect();
+      over.textContent = 'over the title';
+      over.style.cssText = `position: absolute; margin: 0; left: ${first.left}px; top: ${first.top + scrollY}px`;
+      document.body.append(over);
+      document.querySelector('svg text').setAttribute('x', 2000);
+    })()""")
+    found = page.evaluate(OVERLAPPING_TEXTS)
+    page.evaluate("document.body.lastChild.remove()")
+    assert any("over the title" in pair for pair in found)
+    assert page.evaluate(TEXTS_OUTSIDE_THEIR_BOXES) != []

@@ -167,3 +167,28 @@ def test_axes_have_round_numbers_where_the_schema_has_them():
     assert np.diff(places).min() >= 0.1
     assert round_numbers(0.0, 0.0) == [0.0]
     assert round_numbers(-3e-7, 7e-7, 3) == [0.0, 5e-7]
+
+
+@pytest.mark.parametrize("kind", SCHEMAS)
+def test_shape_of_is_what_the_pictures_draw(kind):
+    from privet.report.additive_section import learned
+
+    model = fitted(kind)
+    page = learned(model)
+    for shape in shapes_of(model).acting:
+        names, heights = model.shape_of(shape.column.name)
+        axes = model.plot_shape(shape.column.name)
+        if shape.column.ordered:
+            present = shape.n_present
+            # Bands of noise are filled, lines are not.
+            drawn = [patch.get_data().values for patch in axes.patches if not patch.get_fill()]
+            np.testing.assert_allclose(np.array(drawn).T, heights[:present])
+        else:
+            drawn = [line.get_xdata() for line in axes.lines if len(line.get_xdata()) == len(names)]
+            assert any(np.allclose(row, heights[:, 0]) for row in drawn)
+        assert all(f">{name}</th>" in page for name in names)
+
+
+def test_shape_of_a_feature_that_is_not_there_names_those_that_are():
+    with pytest.raises(ParameterError, match="no feature is called 'y'; there are"):
+        fitted().shape_of("y")

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from privet.errors import ParameterError
 from privet.learners.boosting.additive import Additive
-from privet.learners.boosting.shape_drawing import COVERAGE, REACH, export_tree, most_telling
-from privet.learners.boosting.shapes import Shape, Shapes, shapes_of
-from privet.models.axes import grid_ticks, shortened
-from privet.report.canvas import Canvas, stairs
-from privet.report.charts import LINES, bars, legend
+from privet.learners.boosting.gradients import SCORE_BITS
+from privet.learners.boosting.shape_drawing import COVERAGE, REACH
+from privet.learners.boosting.shapes import Shape, Shapes, scale_of, shapes_of
+from privet.models.reading import Leaf, root
+from privet.report.charts import LINES, bars
 from privet.report.insight import plain
 from privet.report.markup import Markup, figure, join, paragraph, table, tag
+from privet.report.shape_pictures import Drawn, shape_picture
+from privet.report.trees import one_tree
 
-SHAPES, BARS, CATEGORIES = 9, 12, 8
-_ROW, _LETTERS = 20, 18  # pixels of a category's row, and letters of its name
-_MISSING = 1.12  # where missing values stand, right of the grid that ends at 1
+SHAPES, BARS = 9, 12
 
 
 def learned(model: Additive) -> Markup:
@@ -44,7 +43,7 @@ def learned(model: Additive) -> Markup:
         ),
         paragraph(_not_shown(whole), class_="note"),
         tag("div", *(_shape(shape, whole, limits) for shape in shown), class_="small"),
-        _one_tree(model),
+        *_one_tree(model),
     )
 
 
@@ -89,15 +88,21 @@ def _not_shown(whole: Shapes) -> str:
     )
 
 
-def _one_tree(model: Additive) -> Markup | None:
+def _one_tree(model: Additive) -> list[Markup]:
     if model.trees is None:
-        return None
-    try:
-        text = export_tree(model, 0)
-    except ParameterError:  # too large to be read
-        return None
-    summary = tag("summary", f"The first of {model.trees.n_trees} trees, with what its leaves add to the score")
-    return tag("details", summary, tag("pre", text))
+        return []
+    scale, unit, names = scale_of(model)
+
+    def says(leaf: int) -> Leaf:
+        values = scale * model.values[leaf].astype(float) * 2.0**-SCORE_BITS
+        if len(names) == 1:
+            return Leaf(_signed(values[0]), class_number=int(values[0] > 0))
+        best = int(abs(values).argmax())
+        return Leaf(f"{_signed(values[best])} for {names[best]}", class_number=best)
+
+    said = f"Each leaf adds to the score, in {unit}"
+    said += "." if len(names) == 1 else "; shown is the class that it adds most to or takes most from."
+    return one_tree(f"The first of {model.trees.n_trees} trees", root(model.encoding, model.trees, 0, says), said)
 
 
 def _limits(shown: Sequence[Shape]) -> tuple[float, float]:
@@ -110,7 +115,10 @@ def _limits(shown: Sequence[Shape]) -> tuple[float, float]:
 def _shape(shape: Shape, whole: Shapes, limits: tuple[float, float]) -> Markup:
     name, scores = shape.column.name, whole.scores[:LINES]
     title = f"{name}: what it adds to {_what(whole)}"
-    picture = (_steps if shape.column.ordered else _categories)(title, shape, scores, limits)
+    shown = slice(0, len(scores))
+    reach = REACH * shape.noise[:, shown]
+    drawn = Drawn(shape.column, shape.ends, shape.labels, shape.values[:, shown], reach, scores)
+    picture = shape_picture(title, _spoken(shape, scores), drawn, limits)
     header = [name, *(part for score in scores for part in (_heading(whole, score), "noise ±"))]
     rows = [
         [
@@ -121,7 +129,11 @@ def _shape(shape: Shape, whole: Shapes, limits: tuple[float, float]) -> Markup:
     ]
     numbers = table(f"{name}: what each value adds", header, rows, numbers=frozenset(range(1, 2 * LINES + 1)))
     caption = f"{name}: {shape.importance:.0%} of all importance"
-    return tag("div", figure(picture, caption), tag("details", tag("summary", "numbers"), numbers))
+    return tag(
+        "div",
+        figure(picture, caption),
+        tag("details", tag("summary", "steps" if shape.column.ordered else "numbers"), numbers),
+    )
 
 
 def _heading(whole: Shapes, score: str) -> str:
@@ -130,66 +142,6 @@ def _heading(whole: Shapes, score: str) -> str:
 
 def _signed(value: float) -> str:
     return f"{'−' if value < 0 else '+'}{plain(abs(float(value)), 3)}"
-
-
-def _steps(title: str, shape: Shape, scores: Sequence[str], limits: tuple[float, float]) -> Markup:
-    """Draw the steps of a numeric feature on the schema's grid; missing values stand apart at the right."""
-    column, present = shape.column, shape.n_present
-    extra = len(shape.ends) > present
-    canvas = Canvas((0.0, _MISSING + 0.06 if extra else 1.0), limits, top=12 + 18 * (len(scores) > 1))
-    edges = [0.0, *((end + 1) / column.n_values for end in shape.ends[:present])]
-    parts = [*canvas.rows(), *canvas.ticks(_without_crowding(grid_ticks(column), extra))]
-    for number in range(1, len(scores) + 1):
-        values, reach = shape.values[:, number - 1], REACH * shape.noise[:, number - 1]
-        if len(scores) == 1:
-            upper, lower = (stairs(edges, (values + side * reach)[:present].tolist()) for side in (1, -1))
-            parts.append(canvas.area(upper, lower, "band"))
-        parts.append(canvas.line(stairs(edges, values[:present].tolist()), f"line l{number}"))
-        if extra:
-            at = canvas.at(_MISSING + 0.02 * (number - 1))
-            y, half = canvas.up(float(values[-1])), canvas.up(float(values[-1] - reach[-1]))
-            top = canvas.up(float(values[-1] + reach[-1]))
-            parts.append(_whisker(f"{at:.1f}", f"{at:.1f}", f"{top:.1f}", f"{half:.1f}", number))
-            parts.append(tag("circle", cx=f"{at:.1f}", cy=f"{y:.1f}", r=3, class_=f"d{number}"))
-    if extra:
-        parts += canvas.ticks([(_MISSING, shape.labels[-1])])
-    if len(scores) > 1:
-        parts += legend(scores, canvas.left, canvas.width - canvas.right)
-    return canvas.svg(title, _spoken(shape, scores), *parts)
-
-
-def _categories(title: str, shape: Shape, scores: Sequence[str], limits: tuple[float, float]) -> Markup:
-    """Draw the categories that add or take most, a row each, in the schema's order."""
-    shown = most_telling(shape, CATEGORIES)
-    top = 6 + 18 * (len(scores) > 1)
-    left = len(shape.labels) - len(shown)
-    height = top + _ROW * (len(shown) + (left > 0)) + 28
-    canvas = Canvas(limits, (0.0, 1.0), height=height, left=140, top=top)
-    parts = canvas.columns()
-    for row, step in enumerate(shown):
-        middle = top + _ROW * (row + 0.5)
-        name = shortened(shape.labels[step], _LETTERS)
-        parts.append(tag("text", name, x=canvas.left - 6, y=f"{middle + 4:.1f}", class_="end"))
-        for number in range(1, len(scores) + 1):
-            value, reach = float(shape.values[step, number - 1]), REACH * float(shape.noise[step, number - 1])
-            y = f"{middle + 3 * (number - (len(scores) + 1) / 2):.1f}"
-            parts.append(_whisker(f"{canvas.at(value - reach):.1f}", f"{canvas.at(value + reach):.1f}", y, y, number))
-            parts.append(tag("circle", cx=f"{canvas.at(value):.1f}", cy=y, r=2.8, class_=f"d{number}"))
-    if left:
-        y = f"{top + _ROW * (len(shown) + 0.5) + 4:.1f}"
-        parts.append(tag("text", f"{left} more add less", x=canvas.left - 6, y=y, class_="end muted"))
-    if len(scores) > 1:
-        parts += legend(scores, 6, canvas.width - canvas.right)
-    return canvas.svg(title, _spoken(shape, scores), *parts)
-
-
-def _whisker(x1: str, x2: str, y1: str, y2: str, number: int) -> Markup:
-    return tag("line", x1=x1, x2=x2, y1=y1, y2=y2, class_=f"whisker w{number}")
-
-
-def _without_crowding(ticks: list[tuple[float, str]], extra: bool) -> list[tuple[float, str]]:
-    """Leave out numbers that the word "missing" would run into."""
-    return [(place, label) for place, label in ticks if not extra or place < 0.84]
 
 
 def _spoken(shape: Shape, scores: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from privet.models.axes import round_numbers, short
@@ -43,26 +43,24 @@ class Canvas:
         inner = self.height - self.top - self.bottom
         return self.top + (self.y[1] - y) / (self.y[1] - self.y[0]) * inner
 
-    def rows(self, most: int = 4) -> list[Markup]:
+    def rows(self, most: int = 4, number: Callable[[float], str] = short) -> list[Markup]:
         """Draw lines from left to right at round numbers, and the numbers; the line at zero is stronger."""
         parts = []
-        for number in round_numbers(*self.y, most):
-            y = f"{self.up(number):.1f}"
-            style = "axis" if number == 0 else "grid"
+        for value in round_numbers(*self.y, most):
+            y = f"{self.up(value):.1f}"
+            style = "axis" if value == 0 else "grid"
             parts.append(tag("line", x1=self.left, x2=self.width - self.right, y1=y, y2=y, class_=style))
-            parts.append(
-                tag("text", short(number), x=self.left - 6, y=f"{self.up(number) + 4:.1f}", class_="end muted")
-            )
+            parts.append(tag("text", number(value), x=self.left - 6, y=f"{self.up(value) + 4:.1f}", class_="end muted"))
         return parts
 
-    def columns(self, most: int = 4) -> list[Markup]:
+    def columns(self, most: int = 4, number: Callable[[float], str] = short) -> list[Markup]:
         """Draw lines from top to bottom at round numbers, and the numbers; the line at zero is stronger."""
         parts = []
-        for number in round_numbers(*self.x, most):
-            x = f"{self.at(number):.1f}"
-            style = "axis" if number == 0 else "grid"
+        for value in round_numbers(*self.x, most):
+            x = f"{self.at(value):.1f}"
+            style = "axis" if value == 0 else "grid"
             parts.append(tag("line", x1=x, x2=x, y1=self.top, y2=self.height - self.bottom, class_=style))
-        return [*parts, *self.ticks((number, short(number)) for number in round_numbers(*self.x, most))]
+        return [*parts, *self.ticks((value, number(value)) for value in round_numbers(*self.x, most))]
 
     def ticks(self, labels: Iterable[tuple[float, str]]) -> list[Markup]:
         """Write labels below the rectangle; the outer ones stay within the picture."""

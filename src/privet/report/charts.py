@@ -5,25 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from privet.report.markup import Markup, picture, tag
+from privet.report.markup import Markup, bar, picture, tag
 
 LINES = 4  # how many lines a chart can tell apart, by colour and by dashes
 
 
-def bars(title: str, items: Sequence[tuple[str, float, str]], *, width: int = 720, label: int = 250) -> Markup:
-    """Draw horizontal bars: for each its name, its length from 0 to 1, and the text beside it."""
-    row, room = 26, width - label - 150
+def bars(title: str, items: Sequence[tuple[str, float, str]]) -> Markup:
+    """Return horizontal bars: for each its name, its length, and the text beside it. They are as wide as the page."""
     longest = max((value for _, value, _ in items), default=0) or 1.0
-    parts = []
-    for place, (name, value, text) in enumerate(items):
-        y = place * row
-        length = max(1.0, room * value / longest) if value > 0 else 0.0
-        parts += [
-            tag("text", _short(name, 36), x=label - 10, y=y + 17, class_="end"),
-            tag("rect", x=label, y=y + 5, width=f"{length:.1f}", height=row - 10, rx=2, class_="f1"),
-            tag("text", text, x=f"{label + length + 8:.1f}", y=y + 17, class_="muted"),
-        ]
-    return picture(title, "; ".join(f"{name}: {text}" for name, _, text in items), width, len(items) * row + 4, *parts)
+    rows = [
+        tag("li", tag("span", name, class_="name"), bar(f"{name}: {text}", value / longest), tag("span", text))
+        for name, value, text in items
+    ]
+    return tag("ul", *rows, class_="bars", aria_label=title)
 
 
 @dataclass(frozen=True)

@@ -6,38 +6,40 @@ over.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.models.reading import code_in_words
+from privet.errors import ParameterError
+from privet.models.reading import code_in_words, interval_in_words
 from privet.randomness.public import public_rng
 from privet.schema.encoding import Column, Encoding
 
 ROWS = 2_000
 ROWS_PER_CODE = 400
-MOST_POINTS = 48
+MOST_STEPS = 96
 SEED = 0  # public: the page of a model is the same each time
 
 
 @dataclass(frozen=True)
 class VoteCurve:
-    """How the average vote changes with one feature.
+    """How the average vote changes with one feature, step by step.
 
     Attributes
     ----------
     feature : int
         Which feature.
-    codes : int array
-        The codes that were asked about.
-    votes : float array of shape (n_codes, n_classes)
+    ends : int array
+        The last code of each step; a category, "other" and "missing" are steps of their own.
+    votes : float array of shape (n_steps, n_classes)
         The average share of the vote for each class.
     """
 
     feature: int
-    codes: NDArray[np.int64]
+    ends: NDArray[np.int64]
     votes: NDArray[np.float64]
 
 
@@ -56,14 +58,51 @@ def importances(model: Any) -> NDArray[np.float64]:
 
 
 def shape(model: Any, feature: int) -> VoteCurve:
-    """Return the average vote for each value of a feature, all other features drawn uniformly."""
-    n_codes = int(model.encoding.n_codes[feature])
-    asked = np.unique(np.linspace(0, n_codes - 1, min(n_codes, MOST_POINTS)).round().astype(np.int64))
+    """Return the average vote for each step of a feature, all other features drawn uniformly.
+
+    A step ends where a tree cuts, and goes on where the vote stays the same.
+    """
+    ends = _ends(model, feature)
     others = _uniform(model.encoding, public_rng(SEED))[:, :ROWS_PER_CODE]
-    rows = np.tile(others, (1, len(asked)))
-    rows[feature] = np.repeat(asked, others.shape[1]).astype(rows.dtype)
-    votes = model.votes(np.ascontiguousarray(rows))
-    return VoteCurve(feature, asked, votes.reshape(len(asked), others.shape[1], -1).mean(axis=1))
+    rows = np.tile(others, (1, len(ends)))
+    rows[feature] = np.repeat(ends, others.shape[1]).astype(rows.dtype)
+    votes = model.votes(np.ascontiguousarray(rows)).reshape(len(ends), others.shape[1], -1).mean(axis=1)
+    column = model.encoding.columns[feature]
+    changes = np.append((votes[1:] != votes[:-1]).any(axis=1), True)
+    kept = changes | (ends >= column.n_values - 1) | (not column.ordered)
+    return VoteCurve(feature, ends[kept], votes[kept])
+
+
+def _ends(model: Any, feature: int) -> NDArray[np.int64]:
+    """Return the last codes of all steps that a feature can have; only some where there are very many."""
+    column = model.encoding.columns[feature]
+    if not column.ordered:
+        return np.arange(column.n_codes)
+    found = np.arange(column.n_values - 1)
+    try:
+        trees = model.structure.explicit()
+        mine = trees.splits.feature == feature
+        if not (mine & ((trees.n_children > 2) | (trees.splits.set_index >= 0))).any():
+            found = np.unique(trees.splits.cut[mine]).astype(np.int64)
+    except (AttributeError, ParameterError):  # no trees, or random ones that are too large to be written down
+        pass
+    found = found[found < column.n_values - 1]
+    if found.size > MOST_STEPS:
+        found = found[np.unique(np.linspace(0, found.size - 1, MOST_STEPS).round().astype(np.int64))]
+    return np.concatenate([found, np.arange(column.n_values - 1, column.n_codes)])
+
+
+def step_labels(column: Column, ends: Sequence[int]) -> list[str]:
+    """Return the steps of a feature in words."""
+    before, labels = None, []
+    for end in ends:
+        if not column.ordered or end >= column.n_values:
+            labels.append(code_label(column, end))
+            continue
+        border = None if end == column.n_values - 1 else plain(column.cuts[end], 5)
+        labels.append(interval_in_words(before, border, "any value"))
+        before = border
+    return labels
 
 
 def _uniform(encoding: Encoding, rng: Any) -> NDArray[Any]:

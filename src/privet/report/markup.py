@@ -54,6 +54,14 @@ def picture(title: str, description: str, width: int, height: int, *parts: Marku
     )
 
 
+def bar(title: str, share: float) -> Markup:
+    """Return a bar that is as long as a share of whatever room there is."""
+    length = f"{100 * min(max(share, 0.0), 1.0):.2f}"
+    filled = tag("rect", x=0, y=0, width=length, height=10, class_="f1")
+    attributes = {"viewBox": "0 0 100 10", "preserveAspectRatio": "none", "class_": "bar"}
+    return tag("svg", filled, role="img", aria_label=title, **attributes)
+
+
 def table(
     caption: str, header: Sequence[str], rows: Sequence[Sequence[Content]], *, numbers: frozenset[int] = frozenset()
 ) -> Markup:

@@ -10,7 +10,7 @@ import numpy as np
 
 from privet.errors import ParameterError
 from privet.learners.boosting.additive import Additive
-from privet.models.forest import Forest
+from privet.models.forest import Forest, LeafLabels
 from privet.privacy.certificate import noise_status
 from privet.privacy.events import Event, readable
 from privet.privacy.ledger import Ledger
@@ -19,10 +19,11 @@ from privet.privacy.statements import Grade, delta_in_words, odds_in_words, perc
 from privet.privacy.terms import Terms
 from privet.privacy.text import cost_in_words, guarantee_in_words, is_pure, noise_in_words, shares
 from privet.report import additive_section
-from privet.report.charts import LINES, Line, bars, lines
-from privet.report.insight import code_label, importances, plain, shape
+from privet.report.charts import LINES, bars
+from privet.report.insight import importances, plain, shape, step_labels
 from privet.report.markup import Markup, bullets, figure, join, paragraph, table, tag
-from privet.report.trees import LIST_DEPTH, PICTURE_DEPTH, tree_list, tree_picture, upper_levels
+from privet.report.shape_pictures import Drawn, shape_picture
+from privet.report.trees import forest_tree, one_tree
 from privet.report.words import PRIORS, Meaning, badge, hidden
 from privet.schema.category_domains import Boolean, DatePart, Hashed, Ordinal
 from privet.schema.domains import Categorical, Domain
@@ -68,65 +69,46 @@ def learned(model: Any) -> Markup:
 def _tree(model: Any) -> list[Markup]:
     if not isinstance(model, Forest):
         return []
-    n_trees = model.structure.n_trees
-    which = "The tree" if n_trees == 1 else f"The first of {n_trees} trees"
     try:
-        picture = tree_picture(f"{which}, upper levels", upper_levels(model, 0, PICTURE_DEPTH))
-        listed = tree_list(upper_levels(model, 0, LIST_DEPTH))
+        root = forest_tree(model, 0)
     except ParameterError:  # random trees that are too large to be written down
         return []
-    details = tag("details", tag("summary", f"{which} as a list"), tag("div", listed, class_="tree"))
-    caption = (
-        f"{which}: its {PICTURE_DEPTH} upper levels. A percentage is the leaf's share for the class that it names."
+    n_trees = model.structure.n_trees
+    said = (
+        "Only labels were released of the leaves."
+        if isinstance(model.leaves, LeafLabels)
+        else "A leaf says how large a share of its records has the class that it names, and about how many there are; "
+        "both are noisy, as released."
     )
-    return [tag("h3", which), figure(picture, caption), details]
+    return one_tree("The tree" if n_trees == 1 else f"The first of {n_trees} trees", root, said)
 
 
 def _shape(model: Any, feature: int) -> Markup:
-    drawn = shape(model, feature)
+    curve = shape(model, feature)
     encoding: Encoding = model.encoding
     classes: Any = getattr(encoding.target, "classes", ())
     # One line says all about two classes.
     shown = [len(classes) - 1] if len(classes) == 2 else list(range(min(len(classes), LINES)))
-    x = np.arange(len(drawn.codes)) / max(1, len(drawn.codes) - 1)
-    column = encoding.columns[feature]
-    places = sorted({0, len(drawn.codes) - 1} | ({len(drawn.codes) // 2} if column.ordered else set()))
-    ticks = [(float(x[i]), _tick(encoding, feature, int(drawn.codes[i]))) for i in places]
-    series = [Line(str(classes[k]), drawn.votes[:, k].tolist()) for k in shown]
-    what = f"for {classes[shown[0]]}" if len(shown) == 1 else "for each class"
-    picture = lines(
-        f"{column.name}: share of the vote {what}",
-        series,
-        ticks,
-        x=x.tolist(),
-        joined=column.ordered,
-        x_title=column.name,
-        y_title="Share of the vote",
+    column, ends = encoding.columns[feature], curve.ends.tolist()
+    labels, names = tuple(step_labels(column, ends)), [str(classes[k]) for k in shown]
+    drawn = Drawn(column, tuple(ends), labels, curve.votes[:, shown], None, names, "{:.0%}".format)
+    what = f"for {names[0]}" if len(shown) == 1 else "for each class"
+    title = f"{column.name}: share of the vote {what}"
+    spoken = "; ".join(
+        f"{name}: from {low:.0%} to {high:.0%}"
+        for name, low, high in zip(names, drawn.values.min(axis=0), drawn.values.max(axis=0), strict=True)
     )
     rows = [
-        [code_label(column, int(code)), *(f"{votes[k]:.1%}" for k in shown)]
-        for code, votes in zip(drawn.codes, drawn.votes, strict=True)
+        [label, *(f"{vote:.1%}" for vote in votes)] for label, votes in zip(labels, drawn.values.tolist(), strict=True)
     ]
     numbers = table(
-        f"{column.name}: share of the vote",
-        [column.name, *(str(classes[k]) for k in shown)],
-        rows,
-        numbers=frozenset(range(1, LINES + 1)),
+        f"{column.name}: share of the vote", [column.name, *names], rows, numbers=frozenset(range(1, LINES + 1))
     )
     return tag(
         "div",
-        figure(picture, f"{column.name}: average share of the vote {what}"),
-        tag("details", tag("summary", "numbers"), numbers),
+        figure(shape_picture(title, f"{spoken}. All steps follow in a table.", drawn, (0.0, 1.0)), title),
+        tag("details", tag("summary", "steps" if column.ordered else "numbers"), numbers),
     )
-
-
-def _tick(encoding: Encoding, feature: int, code: int) -> str:
-    column = encoding.columns[feature]
-    if column.ordered and column.cuts and code < column.n_values:
-        cut = column.cuts[min(code, len(column.cuts) - 1)]
-        return column.cut_in_words(cut) or plain(cut, 4)
-    label = code_label(column, code)
-    return label if len(label) <= 12 else label[:11] + "…"
 
 
 def guarantee(ledger: Ledger, n_rows: int | None = None) -> Markup:

@@ -17,7 +17,7 @@ h2 { font-size: 1.3rem; margin: 2.4rem 0 .6rem; padding-top: .8rem; border-top: 
 h3 { font-size: 1.05rem; margin: 1.5rem 0 .4rem; }
 a { color: var(--one); }
 :focus-visible { outline: 3px solid var(--two); outline-offset: 2px; }
-nav ol { columns: 2; padding-left: 1.4rem; }
+nav ol { columns: 2; padding-left: 1.4rem; } nav li { break-inside: avoid; }
 .badge { display: inline-block; border: 2px solid var(--three); color: var(--three); border-radius: .4rem;
   padding: .1rem .6rem; font-weight: 600; }
 .badge.fair { border-color: var(--one); color: var(--one); }
@@ -54,8 +54,40 @@ svg .d4 { fill: var(--four); }
 svg .w1 { stroke: var(--one); } svg .w2 { stroke: var(--two); } svg .w3 { stroke: var(--three); }
 svg .w4 { stroke: var(--four); } svg .whisker { stroke-width: 1.4; fill: none; }
 details { margin: .6rem 0; } summary { cursor: pointer; color: var(--one); }
-.tree ul { list-style: none; border-left: 1px solid var(--faint); margin: 0; padding-left: 1.2rem; }
-@media (max-width: 40rem) { nav ol { columns: 1; } dl { grid-template-columns: 1fr; } }
+.bars { list-style: none; margin: 0; padding: 0; max-width: 44rem; font-size: .93rem; }
+.bars li { display: grid; grid-template-columns: minmax(5rem, 14rem) 1fr 4.5rem; gap: .2rem .8rem; align-items: center;
+  padding: .12rem 0; }
+.bars .name { text-align: right; overflow-wrap: anywhere; }
+.bar { display: block; width: 100%; height: .8rem; }
+.bars .bar { background: var(--card); border-radius: 2px; }
+.tree { font-size: .82rem; line-height: 1.3; }
+.tree ul { list-style: none; margin: 0; padding: 0; }
+.box { background: var(--card); border: 1px solid var(--rule); border-radius: .35rem; padding: .3rem .55rem;
+  overflow-wrap: anywhere; max-width: 24rem; }
+.leaf { border-left-width: .3rem; } .leaf strong, .leaf .muted { display: block; }
+.leaf .bar { height: .3rem; margin-top: .25rem; background: var(--faint); }
+.c1 { border-left-color: var(--one); } .c2 { border-left-color: var(--two); } .c3 { border-left-color: var(--three); }
+.c4 { border-left-color: var(--four); }
+.c2 .f1 { fill: var(--two); } .c3 .f1 { fill: var(--three); } .c4 .f1 { fill: var(--four); }
+.answer { display: block; color: var(--muted); padding: .1rem 0; overflow-wrap: anywhere; }
+.kids { border-left: 1px solid var(--rule); } .tree .kids { margin-left: .7rem; padding-left: .8rem; }
+.kid { padding-top: .25rem; }
+@media (min-width: 64rem) {
+  .tree:not(.list) .node { display: flex; align-items: center; }
+  .tree:not(.list) .node > .box { width: 8.7rem; flex: none; }
+  .tree:not(.list) .kids { border: 0; margin: 0; padding: 0 0 0 .9rem; position: relative; }
+  .tree:not(.list) .kids::before { content: ""; position: absolute; left: 0; top: 50%; width: .9rem;
+    border-top: 1px solid var(--rule); }
+  .tree:not(.list) .kid { display: flex; align-items: center; position: relative; padding: .18rem 0 .18rem .5rem; }
+  .tree:not(.list) .kid::before { content: ""; position: absolute; left: 0; top: 0; bottom: 0;
+    border-left: 1px solid var(--rule); }
+  .tree:not(.list) .kid:first-child::before { top: 50%; } .tree:not(.list) .kid:last-child::before { bottom: 50%; }
+  .tree:not(.list) .kid::after { content: ""; position: absolute; left: 0; top: 50%; width: .5rem;
+    border-top: 1px solid var(--rule); }
+  .tree:not(.list) .answer { flex: none; width: 2.3rem; padding: 0 .25rem; text-align: center; }
+}
+@media (max-width: 40rem) { nav ol { columns: 1; } dl { grid-template-columns: 1fr; }
+  .bars li { grid-template-columns: minmax(5rem, 8rem) 1fr 3.6rem; } }
 @media print { :root { color-scheme: light; --ink: #000000; --muted: #333333; --paper: #ffffff; --card: #ffffff;
   --rule: #555555; --faint: #bbbbbb; --one: #0b5cad; --two: #a8430b; --three: #1c6b45; --four: #7a3e9d; }
   nav, .skip { display: none; } h2, h3 { break-after: avoid; } figure, table { break-inside: avoid; }

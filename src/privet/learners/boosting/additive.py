@@ -177,24 +177,26 @@ class Additive(FieldsOnly):
         return common, tables.astype(np.float64) * _UNIT, trees
 
     def shape_of(self, feature: str) -> tuple[list[str], Floats]:
-        """Return what each value of a feature adds by its table: names of intervals or categories, and scores.
+        """Return what each step of a feature adds, as the pictures draw it: intervals or categories, and heights.
 
-        Neighbouring cells that add the same are one interval. Trees add to it; see `contributions`.
+        Tables and trees are both in it, on average over all other features, around a mean of zero; heights are in the
+        units of the picture, log odds or those of the target.
         """
-        place = [column.name for column in self.encoding.columns].index(feature)
-        column = self.encoding.columns[place]
-        table = self.tables[self.offsets[place] : self.offsets[place + 1]].astype(np.float64) * _UNIT
+        from privet.learners.boosting.shapes import named, shapes_of
+
+        shape = named(shapes_of(self), feature)
+        return list(shape.labels), shape.values
+
+    def _table_steps(self, feature: int) -> Floats:
+        """Return what the steps of a feature's own table add; neighbouring cells that add the same are one step."""
+        column = self.encoding.columns[feature]
+        table = self.tables[self.offsets[feature] : self.offsets[feature + 1]].astype(np.float64) * _UNIT
         if not column.ordered:
-            names = [column.value_in_words(code) for code in range(column.n_values)]
-        else:
-            present = table[: column.n_values]
-            ends = [*np.flatnonzero((present[1:] != present[:-1]).any(axis=1)).tolist(), column.n_values - 1]
-            borders = [column.cuts[end] for end in ends[:-1]]
-            names = [f"up to {column.cut_in_words(border) or f'{border:.6g}'}" for border in borders]
-            names += ["above" if len(ends) > 1 else "any number"]
-            table = table[[*ends, *range(column.n_values, column.n_codes)]]
-        names += ["another"] * (column.other_code is not None) + ["missing"] * (column.missing_code is not None)
-        return names, table
+            return table
+        present = table[: column.n_values]
+        ends = [*np.flatnonzero((present[1:] != present[:-1]).any(axis=1)).tolist(), column.n_values - 1]
+        steps: Floats = table[[*ends, *range(column.n_values, column.n_codes)]]
+        return steps
 
     def importances(self) -> Floats:
         """Return how much each feature moves scores, adding up to one (or zero): released values only.
@@ -210,8 +212,8 @@ class Additive(FieldsOnly):
     def importance_parts(self) -> tuple[Floats, Floats]:
         """Return how much each feature moves scores by its table, and by the trees; see `importances`."""
         tables, trees = np.zeros((2, self.encoding.n_features))
-        for place, column in enumerate(self.encoding.columns):
-            tables[place] = np.sqrt((self.shape_of(column.name)[1].std(axis=0) ** 2).sum())
+        for place in range(self.encoding.n_features):
+            tables[place] = np.sqrt((self._table_steps(place).std(axis=0) ** 2).sum())
         if self.trees is not None:
             means = self.values.reshape(self.trees.n_trees, -1, self.n_scores).astype(np.float64) * _UNIT
             for level in reversed(range(self.trees.depth)):

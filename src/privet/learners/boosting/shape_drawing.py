@@ -11,7 +11,7 @@ import numpy as np
 
 from privet.errors import ParameterError
 from privet.learners.boosting.gradients import SCORE_BITS
-from privet.learners.boosting.shapes import Shape, Shapes, shapes_of
+from privet.learners.boosting.shapes import Shape, Shapes, named, shapes_of
 from privet.models.axes import grid_ticks, shortened
 from privet.models.drawing import text_of, tree_of
 from privet.models.reading import Leaf
@@ -56,7 +56,7 @@ def plot(
     from matplotlib.figure import Figure
 
     whole = shapes_of(model)
-    shown = whole.acting[:most] if features is None else [_named(whole, name) for name in features]
+    shown = whole.acting[:most] if features is None else [named(whole, name) for name in features]
     if not shown:
         raise ParameterError("no feature acts in this model, so there is nothing to draw")
     columns = min(_COLUMNS, len(shown))
@@ -91,7 +91,7 @@ def plot_shape(model: Additive, feature: str, target: str | Path | Axes | None =
     from matplotlib.figure import Figure
 
     whole = shapes_of(model)
-    shape = _named(whole, feature)
+    shape = named(whole, feature)
     if target is not None and not isinstance(target, str | Path):
         _draw(target, shape, whole, _limits([shape]), legend=True)
         return target
@@ -127,13 +127,6 @@ def export_tree(model: Additive, tree: int) -> str:
     return text_of(
         tree_of(model.encoding, model.trees, tree, lambda leaf: Leaf(_numbers(contributions[leaf], sign=True)))
     )
-
-
-def _named(whole: Shapes, name: str) -> Shape:
-    for shape in whole.shapes:
-        if shape.column.name == name:
-            return shape
-    raise ParameterError(f"no feature is called {name!r}; there are {', '.join(s.column.name for s in whole.shapes)}")
 
 
 def _limits(shown: Sequence[Shape]) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.errors import ParameterError
 from privet.learners.boosting.gradients import SCORE_BITS
 from privet.models.reading import code_in_words, interval_in_words
 from privet.randomness.public import public_rng
@@ -111,7 +112,7 @@ def shapes_of(model: Additive) -> Shapes:
     tables, trees = model.importance_parts()
     total = float((tables + trees).sum()) or 1.0
     start, beyond = _beyond(model, steps, values)
-    scale, unit, names = _scale(model)
+    scale, unit, names = scale_of(model)
     shapes = [
         Shape(
             column,
@@ -128,7 +129,15 @@ def shapes_of(model: Additive) -> Shapes:
     return Shapes(tuple(shapes), names, unit, low + scale * start, float(trees.sum()) / total, beyond)
 
 
-def _scale(model: Additive) -> tuple[float, str, tuple[str, ...]]:
+def named(whole: Shapes, name: str) -> Shape:
+    """Return the shape of a feature, or say which features there are."""
+    for shape in whole.shapes:
+        if shape.column.name == name:
+            return shape
+    raise ParameterError(f"no feature is called {name!r}; there are {', '.join(s.column.name for s in whole.shapes)}")
+
+
+def scale_of(model: Additive) -> tuple[float, str, tuple[str, ...]]:
     """Return what a score of one is worth, what it is counted in, and what each score is of."""
     target = model.encoding.target
     if not isinstance(target, ClassTarget):
