@@ -99,7 +99,9 @@ def step_labels(column: Column, ends: Sequence[int]) -> list[str]:
         if not column.ordered or end >= column.n_values:
             labels.append(code_label(column, end))
             continue
-        border = None if end == column.n_values - 1 else plain(column.cuts[end], 5)
+        border = None
+        if end < column.n_values - 1:
+            border = column.cut_in_words(column.cuts[end]) or plain(column.cuts[end], 5)
         labels.append(interval_in_words(before, border, "any value"))
         before = border
     return labels
