@@ -24,8 +24,8 @@ def _program(name: str) -> str | None:
 class Server:
     """A running server."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, durable: bool) -> None:
+        self.folder, self.durable = folder, durable
 
     def url(self, user: str = USER) -> str:
         return f"postgresql://{user}@/postgres?host={self.folder}"
@@ -55,19 +55,20 @@ class Server:
         self.run("pg_ctl", "stop", "-D", str(self.folder / "data"), "-m", "immediate", "-w")
 
     def start(self) -> None:
-        options = f"-c listen_addresses= -c unix_socket_directories={self.folder} -c max_connections=120 -c fsync=off"
+        options = f"-c listen_addresses= -c unix_socket_directories={self.folder} -c max_connections=120"
+        options += "" if self.durable else " -c fsync=off"  # no test cuts the power
         log = str(self.folder / "log")
         self.run("pg_ctl", "start", "-D", str(self.folder / "data"), "-l", log, "-o", options, "-w")
 
 
 @contextmanager
-def server() -> Iterator[Server]:
+def server(durable: bool = False) -> Iterator[Server]:
     """Start a server, or skip the test where PostgreSQL is not installed."""
     pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'privet[postgres]'")
     if _program("initdb") is None or (os.geteuid() == 0 and shutil.which("runuser") is None):
         pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
     folder = Path(tempfile.mkdtemp(prefix="privet-pg-", dir="/tmp"))  # a socket's path must be short
-    running = Server(folder)
+    running = Server(folder, durable)
     try:
         if os.geteuid() == 0:
             shutil.chown(folder, USER)

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from privet.cli import audit, evaluate, export, plan, predict, report, robustness, schema, train
+from privet.cli import audit, budget, evaluate, export, plan, predict, report, robustness, schema, train
 from privet.cli.exits import Exit, exit_of
 from privet.errors import LargeDeltaWarning, PrivetError
 
@@ -28,6 +28,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(schema.app, name="schema")
+app.add_typer(budget.app, name="budget")
 app.command()(plan.plan)
 app.command()(train.train)
 app.command()(predict.predict)

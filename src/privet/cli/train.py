@@ -22,6 +22,7 @@ from privet.cli.options import (
     Settings,
     Target,
 )
+from privet.cli.spending import BudgetAddress, Dataset, Purpose, charged_to, what_is_left
 
 
 def train(
@@ -40,6 +41,9 @@ def train(
     page: Annotated[bool, typer.Option("--report/--no-report", help="Also write the report page beside it.")] = True,
     rows_hint: RowsHint = None,
     public_seed: PublicSeed = None,
+    budget: BudgetAddress = None,
+    dataset: Dataset = None,
+    purpose: Purpose = None,
     jobs: Jobs = 1,
     full: Full = False,
     as_json: Json = False,
@@ -53,6 +57,8 @@ def train(
     Examples:
 
       privet train people.csv --schema schema.yaml --epsilon 1 -o model.json
+
+      privet train people.csv --schema schema.yaml --epsilon 1 --budget hospital.db --dataset patients
 
       privet train parts/ --schema schema.yaml --epsilon 1 --learner RandomDecisionForest --set max_depth=6
     """
@@ -71,7 +77,7 @@ def train(
     estimator.plan()  # reports invalid parameters before the data is read
     with working("reading"):
         frame, name = read_labelled(data, public, target)
-    with working("training"):
+    with charged_to(budget, dataset, purpose), working("training"):
         estimator.fit(frame.drop(columns=name), frame[name])
     with working("writing"):
         estimator.save(out)
@@ -96,3 +102,5 @@ def train(
     say(f"model:  {out}")
     if page:
         say(f"report: {page_path}")
+    for line in what_is_left(estimator):
+        say(f"budget: {line}")

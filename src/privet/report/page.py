@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from typing import Any
 
 import privet
@@ -12,9 +10,9 @@ from privet.errors import ParameterError
 from privet.estimators.files import file_content
 from privet.privacy.text import guarantee_in_words
 from privet.report import evidence_sections, sections
+from privet.report.document import document, section
 from privet.report.evaluation import Evaluation
-from privet.report.markup import Markup, join, paragraph, tag
-from privet.report.style import STYLE
+from privet.report.markup import join, paragraph, tag
 from privet.report.words import badge
 
 
@@ -60,29 +58,10 @@ def render(estimator: Any, *, evaluation: Evaluation | None = None, audit: Audit
             paragraph(badge(ledger, n_rows), " ", guarantee_in_words(ledger), class_="lead"),
             tag("nav", tag("ol", *links), aria_label="Sections"),
         ),
-        tag("main", *(_section(*part) for part in parts), id="report"),
+        tag("main", *(section(*part) for part in parts), id="report"),
         tag("footer", paragraph(f"Made by privet {privet.__version__} from the model alone.", class_="muted")),
     )
-    return "<!DOCTYPE html>\n" + tag("html", _head(name), tag("body", body), lang="en") + "\n"
-
-
-def _section(key: str, title: str, content: Markup) -> Markup:
-    return tag("section", tag("h2", title, id=f"{key}-title"), content, id=key, aria_labelledby=f"{key}-title")
-
-
-def _head(name: str) -> Markup:
-    # The style is allowed by its hash and nothing else is allowed at all: a name in a schema cannot become a script.
-    digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="referrer", content="no-referrer"),
-        tag("title", f"Privacy report: {name}"),
-        tag("style", Markup(STYLE)),
-    )
+    return document(f"Privacy report: {name}", body)
 
 
 def _refuse_unfit(evaluation: Evaluation, digest: str) -> None:

@@ -97,8 +97,10 @@ def _reserve(
             # The innermost block comes first, and says what it is for.
             purpose = next((handle.purpose for handle in same if handle.purpose), None)
             address = Address(store, same[0].dataset, purpose)
+            # An account without a name is the only one; where one is named, too, that is the one.
+            names: list[str | None] = [*dict.fromkeys(handle.dataset for handle in same if handle.dataset)] or [None]
             with Book(address) as book:
-                name = book.reserve([handle.dataset for handle in same], Bill.of(ledger, what, about), purpose)
+                name = book.reserve(names, Bill.of(ledger, what, about), purpose)
             reserved.append((address, name))
     except BaseException:
         for address, name in reserved:
