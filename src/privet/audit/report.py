@@ -189,6 +189,20 @@ class AuditReport:
             lines.append(f"Witness: {witness.name} ({witness.flaw}): {witness.event}.")
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        found = f"{self.verdict}, lower bound {self.lower:.4g}, {len(self.findings)} findings"
+        return f"<AuditReport of {self.subject}: {found}>"
+
+    def _repr_html_(self) -> str:
+        """Show the report in a notebook."""
+        from privet.markup import card, paragraph, table
+
+        rows = [_row(finding) for finding in self.findings]
+        header = ("pair", "lower bound", "verdict", "projection", "event", "hits")
+        said = [paragraph(f"claimed: {self.claimed}; verdict: {self.verdict}")]
+        notes = [paragraph(note) for note in ([*self.notes] if self.refuted else [*self.notes, NOT_A_PROOF])]
+        return card(f"Audit of {self.subject}", *said, table("What was found", header, rows), *notes)
+
     def to_dict(self) -> dict[str, Any]:
         """The report as plain values, ready for JSON."""
         return {

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from privet.errors import LargeDeltaWarning, NonPrivateWarning, ParameterError, PrivacyLeakWarning, SchemaError
 from privet.estimators.learning import Hints, Learner, NumberModel
 from privet.frames.opening import one_column
+from privet.markup import card, paragraph, table
 from privet.mechanisms.release import Randomness, noise_source, open_release, secret_key
 from privet.parameters import threads
 from privet.privacy import budgets
@@ -29,6 +30,7 @@ from privet.privacy.ledger import Ledger
 from privet.privacy.plan import Plan
 from privet.privacy.statements import RECORDS_PER_DELTA, delta_in_words, delta_is_large, stated_down
 from privet.privacy.terms import Allowance, Terms
+from privet.privacy.text import guarantee_in_words, stage_table
 from privet.randomness.public import public_rng
 from privet.schema.domains import Categorical, Numeric
 from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
@@ -225,6 +227,23 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
     def _declared_budget(self) -> str | None:
         """Return the account that the schema names, if any."""
         return self.schema.budget if isinstance(self.schema, Schema) else None
+
+    def _repr_html_(self) -> str:
+        """Show the estimator in a notebook: its parameters and, once fitted, its guarantee and what it cost."""
+        defaults = type(self)().get_params(deep=False)
+        own = {
+            name: value for name, value in self.get_params(deep=False).items() if repr(value) != repr(defaults[name])
+        }
+        rows = [[name, repr(value)] for name, value in own.items()]
+        settings = table("Parameters that are not the default", ["name", "value"], rows) if rows else None
+        if not hasattr(self, "privacy_"):
+            return card(f"{type(self).__name__}, not fitted", settings)
+        guarantee = paragraph(f"Fitted: {guarantee_in_words(self.privacy_)}")
+        return card(type(self).__name__, guarantee, stage_table(self.privacy_), settings)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """Show the same in place of scikit-learn's diagram, which notebooks would prefer."""
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())

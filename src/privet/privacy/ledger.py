@@ -236,6 +236,14 @@ class Ledger:
 
         return ledger_to_dict(self)
 
+    def _repr_html_(self) -> str:
+        """Show the ledger in a notebook, one row a stage."""
+        from privet.markup import card, paragraph
+        from privet.privacy.text import guarantee_in_words, stage_table, strength_in_words
+
+        strength = [paragraph(line) for line in strength_in_words(self)]
+        return card(guarantee_in_words(self), *strength, stage_table(self))
+
     def __repr__(self) -> str:
         state = "proven" if self.proven else "no guarantee"
         guarantee = f"epsilon={stated_up(self.epsilon)}, delta={stated_up(self.delta)}"

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from privet.errors import ModelFileError
+from privet.markup import Markup, table
 from privet.privacy.events import Composition, Cost, Event, Filter, Mechanism, Mixture, Parallel, Sequential
 from privet.privacy.stages import stages
 from privet.privacy.statements import Grade, delta_in_words, stated_down, stated_up
@@ -64,13 +65,23 @@ def _full_lines(ledger: Ledger) -> list[str]:
     return _laid_out(rows)
 
 
+def stage_table(ledger: Ledger) -> Markup:
+    """Return the stages as a table of a page."""
+    header, *rows = _stage_rows(ledger)
+    return table("What was spent on what; noise is in records", header, rows, numbers=frozenset({1, 4, 5}))
+
+
 def _stage_lines(ledger: Ledger) -> list[str]:
+    return _laid_out(_stage_rows(ledger))
+
+
+def _stage_rows(ledger: Ledger) -> list[tuple[str, ...]]:
     pure = is_pure(ledger)
     rows: list[tuple[str, ...]] = [("stage", "releases", "mechanism", "noise", "epsilon" if pure else "rho", "share")]
     for stage, share in zip(stages(ledger), shares(ledger), strict=True):
         cost = cost_in_words(stage.paid(pure=pure))
         rows.append((stage.name, str(len(stage.events) or ""), stage.mechanisms, stage.noise, cost, share))
-    return _laid_out(rows)
+    return rows
 
 
 def is_pure(ledger: Ledger) -> bool:

@@ -8,10 +8,10 @@ from privet.learners.boosting.additive import Additive
 from privet.learners.boosting.gradients import SCORE_BITS
 from privet.learners.boosting.shape_drawing import COVERAGE, REACH
 from privet.learners.boosting.shapes import Shape, Shapes, scale_of, shapes_of
+from privet.markup import Markup, figure, join, paragraph, table, tag
 from privet.models.reading import Leaf, root
 from privet.report.charts import LINES, bars
 from privet.report.insight import plain
-from privet.report.markup import Markup, figure, join, paragraph, table, tag
 from privet.report.shape_pictures import Drawn, shape_picture
 from privet.report.trees import one_tree
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import privet
+from privet.markup import Markup, bullets, figure, join, paragraph, table, tag
 from privet.privacy.accounts import views
 from privet.privacy.accounts.history import Account, History
 from privet.privacy.accounts.limits import ACCOUNTANTS
 from privet.privacy.statements import Grade, stated_down
 from privet.report.charts import bars
 from privet.report.document import document, section
-from privet.report.markup import Markup, bullets, figure, join, paragraph, table, tag
 
 
 def render_budget(history: History, problems: Sequence[str] = ()) -> str:

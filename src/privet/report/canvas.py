@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from privet.markup import Markup, picture, tag
 from privet.models.axes import round_numbers, short
-from privet.report.markup import Markup, picture, tag
 
 Point = tuple[float, float]
 

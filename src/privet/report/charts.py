@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from privet.report.markup import Markup, bar, picture, tag
+from privet.markup import Markup, bar, picture, tag
 
 LINES = 4  # how many lines a chart can tell apart, by colour and by dashes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 
-from privet.report.markup import Markup, tag
+from privet.markup import Markup, tag
 from privet.report.style import STYLE
 
 

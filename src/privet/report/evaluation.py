@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError, SchemaError
 from privet.estimators.files import file_content
 from privet.frames.columns import read_values
+from privet.markup import card, table
 from privet.report.insight import plain
 from privet.schema.encoding import RangeTarget
 
@@ -45,6 +46,11 @@ class Evaluation(ABC):
     @abstractmethod
     def figures(self) -> list[tuple[str, str]]:
         """Return the figures with their names, as text."""
+
+    def _repr_html_(self) -> str:
+        """Show the figures in a notebook."""
+        where = f"On {'public' if self.public else 'private'} records of {self.data}"
+        return card("Evaluation", table(where, ["figure", "value"], self.figures(), numbers=frozenset({1})))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, for a file."""

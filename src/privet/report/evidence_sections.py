@@ -6,12 +6,12 @@ from typing import Any
 
 from privet.audit.report import AuditReport
 from privet.errors import ParameterError
+from privet.markup import Markup, bullets, figure, join, paragraph, table, tag
 from privet.privacy.ledger import Ledger
 from privet.privacy.statements import fixed_down
 from privet.report import number_pictures
 from privet.report.charts import Line, lines
 from privet.report.evaluation import Evaluation, NumberEvaluation
-from privet.report.markup import Markup, bullets, figure, join, paragraph, table, tag
 from privet.robustness.bounds import two_sided
 from privet.robustness.guarantees import CHANGES, Change, Guarantee
 from privet.schema.domains import Categorical, Domain

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from privet.markup import Markup, figure, table, tag
 from privet.report.canvas import Canvas
 from privet.report.evaluation import NumberEvaluation
 from privet.report.insight import plain
-from privet.report.markup import Markup, figure, table, tag
 
 _SIZE = {"width": 430, "height": 300, "left": 58, "bottom": 46}
 

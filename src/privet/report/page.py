@@ -8,11 +8,11 @@ import privet
 from privet.audit.report import AuditReport
 from privet.errors import ParameterError
 from privet.estimators.files import file_content
+from privet.markup import join, paragraph, tag
 from privet.privacy.text import guarantee_in_words
 from privet.report import evidence_sections, sections
 from privet.report.document import document, section
 from privet.report.evaluation import Evaluation
-from privet.report.markup import join, paragraph, tag
 from privet.report.words import badge
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from privet.errors import ParameterError
 from privet.learners.boosting.additive import Additive
+from privet.markup import Markup, bullets, figure, join, paragraph, table, tag
 from privet.models.forest import Forest, LeafLabels
 from privet.privacy.certificate import noise_status
 from privet.privacy.events import Event, readable
@@ -21,7 +22,6 @@ from privet.privacy.text import cost_in_words, guarantee_in_words, is_pure, nois
 from privet.report import additive_section
 from privet.report.charts import LINES, bars
 from privet.report.insight import importances, plain, shape, step_labels
-from privet.report.markup import Markup, bullets, figure, join, paragraph, table, tag
 from privet.report.shape_pictures import Drawn, shape_picture
 from privet.report.trees import forest_tree, one_tree
 from privet.report.words import PRIORS, Meaning, badge, hidden

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.markup import Markup, tag
 from privet.models.axes import grid_ticks, short, shortened
 from privet.report.canvas import Canvas, stairs
 from privet.report.charts import legend
-from privet.report.markup import Markup, tag
 from privet.schema.encoding import Column
 
 CATEGORIES = 8

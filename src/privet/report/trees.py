@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from privet.markup import Markup, bar, join, tag
 from privet.models.forest import Forest
 from privet.models.reading import Leaf, Node, question_in_words, read_tree, released
 from privet.report.insight import code_label, plain
-from privet.report.markup import Markup, bar, join, tag
 
 PICTURE_DEPTH = 4
 MOST_LISTED = 512  # leaves of a tree that is listed whole

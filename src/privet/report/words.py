@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp, expm1, inf
 
+from privet.markup import Markup, tag
 from privet.privacy.ledger import Ledger
 from privet.privacy.statements import Grade, Strength
-from privet.report.markup import Markup, tag
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 

@@ -43,6 +43,21 @@ class CheckReport:
         """Whether nothing breaks the schema."""
         return not self.findings
 
+    def __repr__(self) -> str:
+        return f"<CheckReport: {len(self.findings)} findings>"
+
+    def _repr_html_(self) -> str:
+        """Show the report in a notebook."""
+        from privet.markup import card, paragraph, table
+
+        if self.ok:
+            return card("The frame fits the schema.")
+        rows = [(found.column, found.kind, f"{found.count:,}", found.message) for found in self.findings]
+        found = table("What breaks the schema", ("column", "kind", "count", "what to do"), rows, numbers=frozenset({2}))
+        return card(
+            "The frame breaks the schema", found, paragraph("Not private: it states exact facts about records.")
+        )
+
     def __str__(self) -> str:
         if self.ok:
             return "The frame fits the schema."

@@ -28,6 +28,7 @@ __all__ = ["MAX_CLASSES", "Categorical", "Domain", "Neighbours", "Numeric", "Sch
 Neighbours = Literal["add_remove", "replace", "label"]
 Task = Literal["classification", "regression"]
 MAX_CLASSES = 1_000
+SHOWN_WHOLE = 8  # features of a schema whose repr is the call that makes it; others are shown whole by print()
 
 
 @dataclass(frozen=True)
@@ -287,6 +288,22 @@ class Schema:
         return check(self, frame, target)
 
     def __repr__(self) -> str:
+        if len(self._features) <= SHOWN_WHOLE:
+            return str(self)
+        unit = "" if self.unit is None else f", unit={self.unit!r}"
+        return f"<Schema of {len(self._features)} features, target={self.target!r}{unit}; print() shows them>"
+
+    def _repr_html_(self) -> str:
+        """Show the schema in a notebook."""
+        from privet.markup import card, paragraph, table
+
+        rows = [[name, repr(domain)] for name, domain in self._features]
+        facts = [f"neighbours: {self.neighbours}", *([] if self.unit is None else [f"unit: {self.unit!r}"])]
+        warning = None if self.inferred is None else paragraph(f"{self.inferred}: nothing is guaranteed.")
+        domains = table("What is public", ["feature", "domain"], [*rows, ["(to predict)", repr(self.target)]])
+        return card(f"Schema of {len(rows)} features", domains, paragraph("; ".join(facts)), warning)
+
+    def __str__(self) -> str:
         shown = [f"        {name!r}: {domain!r},\n" for name, domain in self._features[:20]]
         if len(self._features) > len(shown):
             shown.append(f"        ... {len(self._features)} features in all\n")

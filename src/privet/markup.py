@@ -99,3 +99,27 @@ def bullets(*items: Content) -> Markup:
 def paragraph(*children: Content, **attributes: object) -> Markup:
     """Return a paragraph."""
     return tag("p", *children, **attributes)
+
+
+# Colours are the notebook's own, so a card reads well in light and dark: lines and bars are thinned from the text's.
+_CARD = """
+.privet-card { color: inherit; font: 14px/1.5 system-ui, "Segoe UI", Roboto, "Noto Sans", sans-serif; max-width: 60rem;
+  border: 1px solid color-mix(in srgb, currentColor 35%, transparent); border-radius: .5rem; padding: .6rem .9rem; }
+.privet-card p { margin: .2rem 0 .5rem; }
+.privet-card table { border-collapse: collapse; margin: .3rem 0; color: inherit; background: none; }
+.privet-card tr, .privet-card tr:nth-child(even) { background: none; }
+.privet-card caption { text-align: left; padding: 0 0 .2rem; color: inherit; }
+.privet-card th, .privet-card td { text-align: left; padding: .15rem .9rem .15rem 0; vertical-align: top;
+  color: inherit; font-weight: normal; border: 0;
+  border-bottom: 1px solid color-mix(in srgb, currentColor 20%, transparent); }
+.privet-card thead th { font-weight: 600; }
+.privet-card .number { text-align: right; font-variant-numeric: tabular-nums; }
+.privet-card .scroll { overflow-x: auto; }
+.privet-card code { font: .92em ui-monospace, "DejaVu Sans Mono", monospace; color: inherit; background: none;
+  overflow-wrap: anywhere; }
+"""
+
+
+def card(title: str, *children: Content) -> Markup:
+    """Return what a notebook shows of an object: self-contained, and in the notebook's own colours."""
+    return tag("div", tag("style", Markup(_CARD)), paragraph(tag("strong", title)), *children, class_="privet-card")
