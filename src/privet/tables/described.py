@@ -24,6 +24,8 @@ ADAPTERS: dict[tuple[str, str], str] = {
     ("pyarrow", "RecordBatchReader"): "privet.tables.streams:ReaderTable",
     ("duckdb", "DuckDBPyRelation"): "privet.tables.duckdb_table:DuckDBTable",
     ("_duckdb", "DuckDBPyRelation"): "privet.tables.duckdb_table:DuckDBTable",
+    ("dask", "DataFrame"): "privet.tables.dask_table:DaskTable",
+    ("pyspark", "DataFrame"): "privet.tables.spark_table:SparkTable",
 }
 
 

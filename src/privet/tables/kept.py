@@ -16,7 +16,7 @@ from privet.tables.progress import PassProgress
 from privet.tables.protocol import Block, IntArray, Kernel
 from privet.tables.source import Piece
 from privet.tables.store import Kept, Store
-from privet.tables.units import UnitRows, bound_pieces
+from privet.tables.units import UnitRows, bound_pieces, in_group
 
 # Kernels return arrays that may be large, so blocks are not too small; every thread holds one, so they are not large.
 _MOST_ROWS, _MOST_BYTES = 1 << 18, 16 << 20
@@ -206,17 +206,10 @@ def _bounded(encoded: Sequence[_Encoded], reading: Reading) -> Sequence[NDArray[
     n_groups = 1 + sum(block.n_read for block in encoded) // _ROWS_BOUNDED_AT_ONCE
     masks = [np.zeros(0, dtype=bool)] * len(encoded)
     for group in range(n_groups):
-        inside = [_of_group(block.unit_rows().ids, group, n_groups) for block in encoded]
+        inside = [in_group(block.unit_rows().ids, group, n_groups) for block in encoded]
         rows = [block.unit_rows().take(mine) for block, mine in zip(encoded, inside, strict=True)]
         for place, kept in enumerate(bound_pieces(rows, reading.unit.max_rows) if rows else []):
             if group == 0:
                 masks[place] = np.zeros(len(inside[place]), dtype=bool)
             masks[place][inside[place]] = kept
     return masks
-
-
-def _of_group(ids: NDArray[np.uint64], group: int, n_groups: int) -> NDArray[np.bool_]:
-    # Multiplying by an odd constant spreads ids that are consecutive numbers; the upper bits are the best mixed.
-    spread = ((ids[0] ^ ids[1]) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)
-    mine: NDArray[np.bool_] = spread % np.uint64(n_groups) == np.uint64(group)
-    return mine

@@ -54,6 +54,12 @@ class Records:
         codes = np.ascontiguousarray(self.codes[:, kept])
         return Records(codes, self.target[kept], self.places[kept], self.n_read, units)
 
+    def in_order(self, order: NDArray[np.intp]) -> Records:
+        """Return the records in another order."""
+        units = None if self.units is None else UnitRows(self.units.ids[:, order], self.units.ranks[order])
+        codes = np.ascontiguousarray(self.codes[:, order])
+        return Records(codes, self.target[order], self.places[order], self.n_read, units)
+
     def labelled(self) -> Records:
         """Return the records with a known label only, without their units: those that a learner sees."""
         return Records(self.codes, self.target, self.places, self.n_read).take(self.target >= 0)

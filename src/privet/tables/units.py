@@ -229,6 +229,14 @@ def bound_pieces(parts: Sequence[UnitRows], max_rows: int) -> list[NDArray[np.bo
     return np.split(kept, np.cumsum([len(part.ranks) for part in parts])[:-1])
 
 
+def in_group(ids: NDArray[np.uint64], group: int, n_groups: int) -> NDArray[np.bool_]:
+    """Mark the rows whose unit is in one of so many groups of units: all rows of a unit are in the same group."""
+    # Multiplying by an odd constant spreads ids that are consecutive numbers; the upper bits are the best mixed.
+    spread = ((ids[0] ^ ids[1]) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)
+    mine: NDArray[np.bool_] = spread % np.uint64(n_groups) == np.uint64(group)
+    return mine
+
+
 def _ranks(
     words: NDArray[np.uint64], codes: NDArray[np.unsignedinteger], target: NDArray[np.int32], key: bytes
 ) -> NDArray[np.uint64]:

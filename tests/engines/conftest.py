@@ -1,0 +1,44 @@
+"""Real clusters, started once for all tests of a file: two worker processes of Dask, and Spark on two cores."""
+
+import os
+import shutil
+import sys
+import warnings
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def dask_client():
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'privet[dask]'")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def spark_session():
+    pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'privet[spark]'")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java, for instance Debian's default-jre-headless")
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Spark warns of new versions of pandas, which are not used here
+        session = (
+            SparkSession.builder.master("local[2,4]")  # a task is tried four times before a job fails
+            .config("spark.ui.enabled", "false")
+            .config("spark.driver.host", "127.0.0.1")
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.sql.shuffle.partitions", "2")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.log.level", "ERROR")
+            .getOrCreate()
+        )
+    yield session
+    session.stop()

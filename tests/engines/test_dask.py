@@ -1,0 +1,118 @@
+"""Tables on Dask give the model of a frame in memory, whatever happens to the workers."""
+
+import os
+import signal
+
+import dask.dataframe as dd
+import pandas as pd
+import pytest
+
+from privet import BoostingClassifier, Schema, Unit, budget
+from privet.errors import ParameterError, SchemaError, TableChangedError
+from privet.tables import DaskTable, ParquetTable
+from privet.tables import worker_tasks as tasks
+from tests.engines.people import fitted, records, write
+from tests.laws.registry import REGISTERED, every_learner
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+DISJOINT = next(each for each in REGISTERED if each.parameters.get("composition") == "disjoint")
+BOOSTING = next(each for each in REGISTERED if each.estimator == "BoostingClassifier")
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch):
+    monkeypatch.setattr("privet.tables.file_table._FEWEST_ROWS", 120)
+
+
+@every_learner
+def test_every_learner_makes_of_files_on_dask_what_it_makes_of_a_frame(dask_client, tmp_path, learner):
+    frame = records(learner)
+    in_memory = fitted(learner, frame.drop(columns="y"), frame["y"])
+    folder = write(frame, tmp_path / "table")
+    assert fitted(learner, DaskTable(folder, target="y", client=dask_client)) == in_memory
+
+
+def test_a_dask_frame_is_a_table_as_it_is(dask_client):
+    frame = records(BOOSTING)
+    in_memory = fitted(BOOSTING, frame.drop(columns="y"), frame["y"])
+    assert fitted(BOOSTING, dd.from_pandas(frame, npartitions=5, sort=False), "y") == in_memory
+
+
+def test_with_an_id_the_order_of_records_makes_no_difference(dask_client, tmp_path):
+    frame = records(DISJOINT)
+    by_id = fitted(DISJOINT, ParquetTable(write(frame, tmp_path / "table"), target="y", id="id"))
+    shuffled = dd.from_pandas(frame.sample(frac=1, random_state=5), npartitions=4, sort=False)
+    assert fitted(DISJOINT, DaskTable(shuffled, target="y", id="id")) == by_id
+
+
+@pytest.mark.parametrize("max_rows", [1, 3])
+def test_units_are_bounded_over_all_workers_to_the_very_same_records(dask_client, tmp_path, monkeypatch, max_rows):
+    monkeypatch.setattr("privet.tables.dask_table._ROWS_BOUNDED_AT_ONCE", 200)
+    frame = records(DISJOINT)
+    frame.loc[::31, "person"] = None
+    schema = Schema(DISJOINT.schema.features, DISJOINT.schema.target, unit=Unit("person", max_rows))
+    in_memory = fitted(DISJOINT, frame.drop(columns="y"), frame["y"], schema=schema)
+    folder = write(frame, tmp_path / "table")
+    assert fitted(DISJOINT, DaskTable(folder, target="y"), schema=schema) == in_memory
+
+
+def test_a_killed_worker_changes_no_model_and_no_charge(dask_client, tmp_path, monkeypatch):
+    frame = records(BOOSTING)
+    in_memory = fitted(BOOSTING, frame.drop(columns="y"), frame["y"])
+    table = DaskTable(write(frame, tmp_path / "table"), target="y", client=dask_client)
+    killed = []
+    submit = type(dask_client).submit
+
+    def submit_and_kill(client, function, *arguments, **options):
+        if function is tasks.added and len(killed) < 2:  # in the middle of a pass
+            pids = client.run(os.getpid)
+            killed.append(os.kill(min(pids.values()), signal.SIGKILL))
+        return submit(client, function, *arguments, **options)
+
+    monkeypatch.setattr(type(dask_client), "submit", submit_and_kill)
+    assert fitted(BOOSTING, table) == in_memory
+    assert len(killed) == 2
+    killed.clear()
+    with budget(epsilon=3) as account:
+        BOOSTING.make(epsilon=1).fit(table)
+    assert len(killed) == 2
+    assert account.spent == 1
+
+
+def test_a_partition_that_changes_ends_the_fit_with_an_error():
+    frame = records(BOOSTING).head(50)
+    reading = _reading(frame)
+    first = tasks.encode_frames([frame], reading)
+    expected = tasks.expectations([tasks.summary(first)], reading)[0]
+    assert tasks.verified(tasks.encode_frames([frame], reading), expected)
+    with pytest.raises(TableChangedError, match="id="):
+        tasks.verified(tasks.encode_frames([frame[::-1]], reading), expected)
+
+
+def _reading(frame):
+    from privet.tables.piecewise import Reading
+
+    schema = BOOSTING.schema
+    return Reading(schema.encoding(16), "y")
+
+
+def test_columns_that_are_missing_are_named_before_anything_is_charged(dask_client):
+    frame = records(BOOSTING).drop(columns="colour")
+    with budget(epsilon=1) as account, pytest.raises(SchemaError, match="colour"):
+        fitted(BOOSTING, DaskTable(dd.from_pandas(frame, npartitions=2), target="y"), epsilon=1)
+    assert account.spent == 0
+
+
+def test_without_a_cluster_the_error_says_how_to_start_one(monkeypatch):
+    monkeypatch.setattr("distributed.get_client", _no_client)
+    with pytest.raises(ParameterError, match=r"Client\(\)"):
+        BoostingClassifier(schema=BOOSTING.schema).fit(DaskTable("anything", target="y"))
+
+
+def _no_client(*_):
+    raise ValueError("No global client found")
+
+
+def test_a_description_holds_no_record_in_its_repr():
+    table = DaskTable(pd.DataFrame({"x": [12345]}), target="y")
+    assert "12345" not in repr(table)

@@ -1,0 +1,98 @@
+"""Tables on Spark give the model of a frame in memory, whatever happens to the executors."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from privet import BoostingClassifier, Schema, Unit, budget
+from privet.errors import ParameterError, SchemaError
+from privet.tables import ParquetTable, SparkTable
+from privet.tables import worker_tasks as tasks
+from tests.engines.people import fitted, records, write
+from tests.laws.registry import REGISTERED
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+DISJOINT = next(each for each in REGISTERED if each.parameters.get("composition") == "disjoint")
+BOOSTING = next(each for each in REGISTERED if each.estimator == "BoostingClassifier")
+ONE_OF_EACH = {
+    each.estimator: each for each in reversed(REGISTERED)
+}  # every pass is a job of Spark's, which takes time
+
+
+@pytest.fixture(autouse=True)
+def few_pieces(monkeypatch):
+    monkeypatch.setattr("privet.tables.file_table._FEWEST_ROWS", 250)
+
+
+@pytest.mark.parametrize("learner", ONE_OF_EACH.values(), ids=str)
+def test_every_learner_makes_of_files_on_spark_what_it_makes_of_a_frame(spark_session, tmp_path, learner):
+    frame = records(learner)
+    in_memory = fitted(learner, frame.drop(columns="y"), frame["y"])
+    folder = write(frame, tmp_path / "table")
+    assert fitted(learner, SparkTable(folder, target="y", session=spark_session)) == in_memory
+
+
+def test_a_spark_frame_is_a_table_as_it_is(spark_session, tmp_path):
+    frame = records(DISJOINT).rename(columns={"id": "record.id"})
+    folder = write(frame, tmp_path / "table")
+    by_id = fitted(DISJOINT, ParquetTable(folder, target="y", id="record.id"))
+    parquet = spark_session.read.parquet(str(folder)).repartition(3)
+    assert fitted(DISJOINT, SparkTable(parquet, target="y", id="record.id")) == by_id
+    assert fitted(BOOSTING, parquet, "y") == fitted(BOOSTING, ParquetTable(folder), "y")
+
+
+@pytest.mark.parametrize("max_rows", [1, 3])
+def test_units_are_bounded_over_all_executors_to_the_very_same_records(spark_session, tmp_path, monkeypatch, max_rows):
+    monkeypatch.setattr("privet.tables.spark_table._ROWS_BOUNDED_AT_ONCE", 200)
+    frame = records(DISJOINT)
+    frame.loc[::31, "person"] = None
+    schema = Schema(DISJOINT.schema.features, DISJOINT.schema.target, unit=Unit("person", max_rows))
+    in_memory = fitted(DISJOINT, frame.drop(columns="y"), frame["y"], schema=schema)
+    folder = write(frame, tmp_path / "table")
+    assert fitted(DISJOINT, SparkTable(folder, target="y"), schema=schema) == in_memory
+
+
+class KillsItselfOnce:
+    """A task that ends its own process the first time that it runs anywhere."""
+
+    def __init__(self, task, mark):
+        self.task, self.mark = task, str(mark)
+
+    def __call__(self, *arguments):
+        if not Path(self.mark).exists():
+            os.close(os.open(self.mark, os.O_CREAT))
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.task(*arguments)
+
+
+def test_a_killed_worker_changes_no_model_and_no_charge(spark_session, tmp_path, monkeypatch):
+    frame = records(BOOSTING)
+    in_memory = fitted(BOOSTING, frame.drop(columns="y"), frame["y"])
+    table = SparkTable(write(frame, tmp_path / "table"), target="y")
+    integers, marks = tasks.integers, (tmp_path / "first", tmp_path / "second")
+    monkeypatch.setattr(tasks, "integers", KillsItselfOnce(integers, marks[0]))
+    monkeypatch.setattr(
+        "privet.tables.spark_table.EncodedOnSpark._zeros",
+        lambda table, kernel: integers(kernel, table._nothing, table._nothing.state),
+    )
+    assert fitted(BOOSTING, table) == in_memory
+    monkeypatch.setattr(tasks, "integers", KillsItselfOnce(integers, marks[1]))
+    with budget(epsilon=3) as account:
+        BOOSTING.make(epsilon=1).fit(table)
+    assert account.spent == 1
+    assert all(mark.exists() for mark in marks)
+
+
+def test_columns_that_are_missing_are_named_before_anything_is_charged(spark_session, tmp_path):
+    folder = write(records(BOOSTING).drop(columns="colour"), tmp_path / "table")
+    with budget(epsilon=1) as account, pytest.raises(SchemaError, match="colour"):
+        BOOSTING.make(epsilon=1).fit(spark_session.read.parquet(str(folder)), "y")
+    assert account.spent == 0
+
+
+def test_without_a_session_the_error_says_how_to_start_one(monkeypatch):
+    monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
+    with pytest.raises(ParameterError, match=r"SparkSession\.builder"):
+        BoostingClassifier(schema=BOOSTING.schema).fit(SparkTable("anything", target="y"))
