@@ -8,4 +8,14 @@ from privet.tables.part import PartOf
 from privet.tables.protocol import Block, Kernel, Table
 from privet.tables.spark_table import SparkTable
 
-__all__ = ["Block", "DaskTable", "DuckDBTable", "Kernel", "MemoryTable", "ParquetTable", "PartOf", "SparkTable", "Table"]
+__all__ = [
+    "Block",
+    "DaskTable",
+    "DuckDBTable",
+    "Kernel",
+    "MemoryTable",
+    "ParquetTable",
+    "PartOf",
+    "SparkTable",
+    "Table",
+]

@@ -13,7 +13,6 @@ from privet.schema.schema import Schema
 from privet.tables import worker_tasks as tasks
 from privet.tables.described import Described, Job
 from privet.tables.file_table import FileSource, bundled
-from privet.tables.files import Paths
 from privet.tables.piecewise import Reading, Records
 from privet.tables.protocol import Block, IntArray, Kernel
 from privet.tables.source import Layout, check_layouts
@@ -61,7 +60,7 @@ class SparkTable(Described):
 
     def __init__(
         self,
-        source: Paths | Any,
+        source: Any,
         *,
         target: str | None = None,
         schema: Schema | None = None,

@@ -76,7 +76,7 @@ def _checksum(records: Records) -> int:
         arrays += [records.units.ids, records.units.ranks]
     value = records.n_read
     for array in arrays:
-        value = zlib.crc32(memoryview(np.ascontiguousarray(array)).cast("B") if array.size else b"", value)
+        value = zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, value)
     return value
 
 
