@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from privet.estimators.files import load
     from privet.estimators.scaling import SchemaScaler
+    from privet.evaluation import evaluate
     from privet.learners.boosting import BoostingClassifier, BoostingRegressor
     from privet.learners.disjoint_forest import DisjointForestClassifier
     from privet.learners.matrix_forest import MatrixForestClassifier
@@ -54,6 +55,7 @@ __all__ = [
     "SchemaScaler",
     "Unit",
     "budget",
+    "evaluate",
     "load",
 ]
 
@@ -79,6 +81,7 @@ HOMES = {
     "SchemaScaler": "privet.estimators.scaling",
     "Unit": "privet.schema",
     "budget": "privet.privacy.budgets",
+    "evaluate": "privet.evaluation",
     "load": "privet.estimators.files",
 }
 

@@ -299,6 +299,22 @@ def test_an_accuracy_on_private_records_is_called_a_disclosure(folder):
     assert "disclosure" not in run("evaluate", "model.json", "people.csv", "--public")[2]
 
 
+def test_a_private_evaluation_prints_intervals_and_its_ledger(folder):
+    train("--no-report")
+    code, out, message = run("evaluate", "model.json", "people.csv", "-e", "0.5", "--by", "colour", "-o", "found.json")
+    assert code == 0
+    assert "disclosure" not in message
+    assert "95% interval" in out
+    assert "true positive rate" in out
+    assert "total: epsilon = 0.5" in out
+    content = json.loads(Path("found.json").read_text())
+    assert content["privacy"]["epsilon"] == "1/2"
+    assert [group["name"] for group in content["groups"]] == ["red", "NA"]
+    assert json.loads(run("evaluate", "model.json", "people.csv", "-e", "0.5", "--json")[1])["kind"] == "classes"
+    for wrong in (["--by", "colour"], ["--epsilon", "1", "--public"], ["--epsilon", "1", "--by", "age"]):
+        assert run("evaluate", "model.json", "people.csv", *wrong)[0] == Exit.USAGE
+
+
 def test_evaluation_and_audit_go_into_the_report(folder):
     train("--no-report")
     assert run("evaluate", "model.json", "people.csv", "--public", "-o", "evaluation.json")[0] == 0

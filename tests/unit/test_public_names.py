@@ -18,6 +18,7 @@ PUBLIC = [
     "privet.datasets",
     "privet.errors",
     "privet.estimators",
+    "privet.evaluation",
     "privet.exports",
     "privet.mechanisms.measurements",
     "privet.report",

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from privet.cli.console import note, print_json, print_table, refuse_overwriting, say, working, write_json
-from privet.cli.options import Data, Force, Jobs, Json, ModelFile, Target
+from privet.cli.options import Data, Delta, Force, Jobs, Json, ModelFile, Target
+from privet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from privet.evaluation import PrivateEvaluation
 
 DISCLOSURE = (
     "A figure on private records is itself a disclosure: it was computed exactly, without noise, and no ledger "
-    "covers it. Keep it where the data is, or measure on public records and say so with --public."
+    "covers it. Keep it where the data is, pay for figures that may leave with --epsilon 0.1, or measure on public "
+    "records and say so with --public."
 )
 
 
@@ -23,6 +28,15 @@ def evaluate(
     public: Annotated[
         bool, typer.Option("--public", help="State that these records are public, so that the figures may be, too.")
     ] = False,
+    epsilon: Annotated[
+        float | None,
+        typer.Option("--epsilon", "-e", help="Measure with noise, and spend this much; else figures are exact."),
+    ] = None,
+    delta: Delta = 0.0,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", help="Compare the groups of a categorical feature; with --epsilon.", metavar="NAME"),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the figures, for `privet report`.", metavar="FILE")
     ] = None,
@@ -32,11 +46,14 @@ def evaluate(
 ) -> None:
     """Measure a model on records with known labels.
 
-    Prints a classifier's accuracy or a regressor's errors, each beside what a constant guess would reach. Figures on
-    private records are not private. They are rounded and printed with a warning and without the number of records, and
+    With `--epsilon` all figures are private: each comes with a 95% interval that allows for the noise and for the
+    sampling error, and with the ledger of what it cost. Without it figures are exact, each beside what a constant guess
+    would reach, and not private: they are rounded and printed with a warning and without the number of records, and
     they become part of a report page only if the records are public.
 
     Examples:
+
+      privet evaluate model.json held_out.csv --epsilon 0.1 --by sex
 
       privet evaluate model.json held_out.csv --public -o evaluation.json
     """
@@ -44,12 +61,23 @@ def evaluate(
     from privet.cli.data import read_labelled
     from privet.report.evaluation import measure
 
+    if epsilon is None and by is not None:
+        raise ParameterError("--by compares groups with noise: say what to spend, e.g. --epsilon 0.1")
+    if epsilon is not None and public:
+        raise ParameterError("--public and --epsilon were both given: public records need no noise; leave out one")
     if out is not None:
         refuse_overwriting(out, force)
     estimator = privet.load(model)
     estimator.set_params(n_jobs=jobs)
     with working("reading"):
         frame, name = read_labelled(data, estimator.schema_, target)
+    if epsilon is not None:
+        with working("predicting"):
+            found = privet.evaluate(
+                estimator, frame.drop(columns=name), frame[name], epsilon=epsilon, delta=delta, by=by
+            )
+        _show(found, out, as_json)
+        return
     with working("predicting"):
         evaluation = measure(
             estimator, frame.drop(columns=name), frame[name], data=", ".join(path.name for path in data), public=public
@@ -64,3 +92,20 @@ def evaluate(
             say(f"\nwrote {out}")
     if not public:
         note(DISCLOSURE)
+
+
+def _show(found: PrivateEvaluation, out: Path | None, as_json: bool) -> None:
+    """Print figures with their intervals, and what they cost."""
+    if out is not None:
+        write_json(found.to_dict(), out)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    print_table(("measure", "value", "95% interval"), found.rows())
+    if found.groups:
+        say()
+        print_table((str(found.by), "measure", "value", "95% interval", "minus all others"), found.group_rows())
+    say()
+    say(found.privacy.table())
+    if out is not None:
+        say(f"\nwrote {out}")
