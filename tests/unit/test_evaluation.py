@@ -251,7 +251,7 @@ def test_what_cannot_be_evaluated_is_refused(tree):
     with pytest.raises(ParameterError, match="epsilon must be positive"):
         privet.evaluate(tree, X, y, epsilon=0)
     forest = privet.MatrixForestClassifier(
-        epsilon=1.0, schema=SCHEMA, n_trees=4, mode="prediction", bins=4, strategy="p-identity"
+        epsilon=1.0, schema=SCHEMA, n_trees=4, mode="prediction", bins=4, strategy="queries"
     )
     with pytest.raises(ParameterError, match="every record of its schema"):
         privet.evaluate(forest.fit(X, y, batch=X), X, y)

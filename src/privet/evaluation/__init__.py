@@ -1,6 +1,6 @@
 """Private evaluation: figures of a fitted model on private records, each with an interval, charged like a fit."""
 
-from privet.evaluation.evaluate import evaluate
+from privet.evaluation.measuring import evaluate
 from privet.evaluation.intervals import Interval
 from privet.evaluation.results import (
     CalibrationPoint,
