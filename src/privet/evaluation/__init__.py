@@ -1,7 +1,7 @@
 """Private evaluation: figures of a fitted model on private records, each with an interval, charged like a fit."""
 
-from privet.evaluation.measuring import evaluate
 from privet.evaluation.intervals import Interval
+from privet.evaluation.measuring import evaluate
 from privet.evaluation.results import (
     CalibrationPoint,
     ClassGroup,
