@@ -350,3 +350,14 @@ def test_a_share_is_in_a_cell_of_its_own_where_a_model_has_few():
     assert cells.first_above == 4
     assert (cells.lows == cells.highs).tolist() == [False, True, False, True, False, True, True]
     assert cells.lows.tolist() == [0.0, 0.2, 0.2, 0.5, 0.5, 1.0, 1.0]
+
+
+def test_a_table_that_need_not_fit_into_memory_gives_the_same_figures(tree, tmp_path):
+    X, y = records(800, 1)
+    X.assign(answer=y).to_parquet(tmp_path / "records.parquet")
+    table = privet.tables.ParquetTable(tmp_path / "records.parquet", target="answer", schema=SCHEMA)
+    found = []
+    for arguments in ((X, y), (table, None)):
+        with seeded_noise(3):
+            found.append(privet.evaluate(tree, *arguments, epsilon=1.0, by="group").to_dict())
+    assert found[0] == found[1]

@@ -16,6 +16,7 @@ from privet.evaluation.class_figures import ClassFigures
 from privet.evaluation.classes import ClassEvaluator, ClassTallies
 from privet.evaluation.numbers import NumberEvaluator, NumberFigures, NumberTallies
 from privet.evaluation.results import PrivateClassEvaluation, PrivateEvaluation, PrivateNumberEvaluation
+from privet.frames.opening import one_column
 from privet.mechanisms.release import noise_source, open_release, secret_key
 from privet.parameters import threads
 from privet.privacy import budgets
@@ -25,6 +26,7 @@ from privet.randomness.public import public_rng
 from privet.schema.domains import Categorical
 from privet.schema.encoding import Column, Encoding, RangeTarget
 from privet.schema.schema import Schema
+from privet.tables.described import Described, closing_afterwards, described
 from privet.tables.reading import encode_table
 
 
@@ -45,10 +47,11 @@ def evaluate(
     ----------
     estimator : estimator
         A fitted estimator of this library.
-    X : pandas, polars or PyArrow frame, or NumPy array
-        The features, and the unit's column where the schema declares a unit.
-    y : array-like
-        The answers. A record is left out if its label is not in the schema, or its target is not a number.
+    X : pandas, polars or PyArrow frame, NumPy array, or table
+        The features, and the unit's column where the schema declares a unit; or a table, as for `fit`.
+    y : array-like or str
+        The answers; for a table, the name of their column. A record is left out if its label is not in the schema, or
+        its target is not a number.
     epsilon : float or None, default=0.1
         The privacy budget of the evaluation, whatever the number of figures. It comes on top of what the fit has spent
         where both look at records of the same people. None for exact counts without privacy, with a warning; their
@@ -94,7 +97,9 @@ def evaluate(
             f"evaluate() measures fitted estimators of this library, got {type(estimator).__name__}: "
             "fit it first, or take scikit-learn's metrics for others"
         )
-    charged, noise = budgets.in_force(estimator._carried_budgets), noise_source()
+    charged, noise = budgets.in_force(estimator._carried_budgets, estimator.schema_.budget), noise_source()
+    X = described(X, y) or X
+    y = y if isinstance(X, Described) else one_column(y)
     schema, encoding = estimator.schema_, estimator.model_.encoding
     allowance = None if epsilon is None else Allowance.of(epsilon, delta)
     encoding, group_feature = _with_groups(schema, encoding, by)
@@ -104,10 +109,11 @@ def evaluate(
     plan = evaluator.plan(encoding, terms, None if allowance is None else allowance.whole, Hints())
     doubts = [*([schema.inferred] if schema.inferred else []), *noise.doubts]
     stated = Ledger.stating(terms, allowance, plan.whole, doubts)
-    table = encode_table(schema, encoding, X, y, secret_key, threads(estimator.n_jobs))
-    budgets.charge(charged, stated, "evaluate")
-    ledger = Ledger(terms, allowance, doubts, stated.cost)
-    tallies = evaluator.grow(table, open_release(ledger, noise), public_rng(0), plan)
+    table = encode_table(schema, encoding, X, y, secret_key, threads(estimator.n_jobs), one_pass=True)
+    with closing_afterwards(table):
+        budgets.charge(charged, stated, "evaluate", {"schema": schema.digest()})
+        ledger = Ledger(terms, allowance, doubts, stated.cost)
+        tallies = evaluator.grow(table, open_release(ledger, noise), public_rng(0), plan)
     if epsilon is None:
         warnings.warn("evaluate(epsilon=None) discloses exact counts of the records", NonPrivateWarning, stacklevel=2)
     column = None if group_feature is None else encoding.columns[group_feature]
