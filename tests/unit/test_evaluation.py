@@ -16,6 +16,7 @@ from privet.evaluation.cells import Merged, ScoreCells, block_starts, even_start
 from privet.evaluation.class_figures import CellEstimate
 from privet.evaluation.intervals import Ratio, difference_of_independent, mean_of_dependent, mean_of_independent
 from privet.mechanisms.release import Drawn, Forced, Recording, drawn, outcomes_from
+from privet.tables import ParquetTable
 from privet.testing import seeded_noise
 from tests.laws.registry import every_learner
 
@@ -355,7 +356,7 @@ def test_a_share_is_in_a_cell_of_its_own_where_a_model_has_few():
 def test_a_table_that_need_not_fit_into_memory_gives_the_same_figures(tree, tmp_path):
     X, y = records(800, 1)
     X.assign(answer=y).to_parquet(tmp_path / "records.parquet")
-    table = privet.tables.ParquetTable(tmp_path / "records.parquet", target="answer", schema=SCHEMA)
+    table = ParquetTable(tmp_path / "records.parquet", target="answer", schema=SCHEMA)
     found = []
     for arguments in ((X, y), (table, None)):
         with seeded_noise(3):
