@@ -9,6 +9,7 @@ import shutil
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy, deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -105,6 +106,16 @@ def test_an_estimator_pickled_under_a_budget_cannot_escape_it():
         escaped = pickle.dumps(forest())
     with pytest.raises(BudgetError, match="closed"):
         pickle.loads(escaped).fit(X, Y)
+
+
+@pytest.mark.parametrize("carry", [copy, deepcopy, lambda estimator: clone(deepcopy(estimator))])
+def test_a_copy_made_under_a_budget_and_its_clones_cannot_escape_it_either(carry):
+    with privet.budget(epsilon=5.0):
+        escaped = carry(forest())
+        a_new_one = clone(forest())
+    with pytest.raises(BudgetError, match="closed"):
+        escaped.fit(X, Y)
+    a_new_one.fit(X, Y)
 
 
 def test_nested_budgets_are_both_charged_and_the_tighter_refuses_for_both():

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from privet import Categorical, Numeric, RandomDecisionForestClassifier, Schema, Unit
+from privet.errors import PrivetError
 from privet.mechanisms.measurements import noisy_row_count, private_bounds
 from privet.mechanisms.release import secret_key
 from privet.tables import MemoryTable
@@ -228,3 +229,27 @@ def test_arrow_texts_that_are_no_texts_are_other_categories():
     broken = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"a\xff")])
     X = pa.table({"x": [1.0, 2.0], "c": broken, "id": broken})
     assert codes_of(TEXTS, X, [0, 1])[1].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda n: (np.zeros(n), np.zeros(n)),
+        lambda n: (np.zeros((n, 2, 2)), np.zeros(n)),
+        lambda n: (np.zeros((n, 2)), np.zeros((n, 3))),
+        lambda n: (np.zeros((n, 2)), np.full(n, n * "a")),
+        lambda n: (np.zeros((n, 2)), np.full(n, n * b"a")),
+        lambda n: (np.zeros((n, 2)), np.zeros(n, dtype=f"V{n}")),
+        lambda n: (np.zeros((n, 3)), np.zeros(n)),
+        lambda n: (pd.Series(range(n)), np.zeros(n)),
+        lambda n: (np.zeros((n, 2)), None),
+        lambda n: (np.zeros((n, 2)), np.zeros(n + 1)),
+    ],
+)
+def test_errors_say_neither_how_many_records_there_are_nor_how_long_their_words(form):
+    errors = set()
+    for n in (3, 4, 17):
+        with pytest.raises(PrivetError) as caught:
+            RandomDecisionForestClassifier(schema=SCHEMA, n_trees=2, max_depth=1).fit(*form(n))
+        errors.add(str(caught.value))
+    assert len(errors) == 1

@@ -1,7 +1,13 @@
 """Reading tables: CSV files, Parquet files, and folders of them, as pandas frames.
 
 A CSV file declares no types. With a schema each column is read as the schema declares it, value by value, so that no
-type and no error depends on a record. An empty cell is missing, and nothing else is: "NA" is a string.
+type and no error depends on a record. An empty cell is missing, and nothing else is: "NA" is a string. A row with more
+cells than there are columns is left out, one with fewer lacks its last values; bytes that are not UTF-8 are escaped.
+The only record that is not read by itself is one that opens a quotation and does not close it: CSV has no other end
+for it than the next quotation mark, or none, and then the file is not readable.
+
+A Parquet file declares its types, and they are kept: pandas' own would make floats of a column of integers as soon as
+one of them is missing, and identifiers beyond 2^53 would coincide.
 """
 
 from __future__ import annotations
@@ -135,6 +141,9 @@ def _read_all(files: list[Path], rows: int | None = None) -> tuple[pd.DataFrame,
             raise ParameterError(f"{file} and {files[0]} differ in format; give files of one format")
         if set(frame.columns) != set(frames[0].columns):
             raise SchemaError(f"{file}: its columns differ from those of {files[0]}; give files of one table")
+    for name in frames[0].columns:
+        if len({str(frame[name].dtype) for frame in frames}) > 1:  # put together as they are: a common type would round
+            frames = [frame.astype({name: object}) for frame in frames]
     whole: pd.DataFrame = frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)
     return whole, is_csv
 
@@ -143,15 +152,32 @@ def _read(file: Path, rows: int | None) -> pd.DataFrame:
     pandas = import_pandas()
     try:
         if file.suffix.lower() == ".parquet":
-            frame: pd.DataFrame = pandas.read_parquet(file)
+            frame: pd.DataFrame = pandas.read_parquet(file, dtype_backend="pyarrow")
         else:
-            frame = pandas.read_csv(file, dtype=str, keep_default_na=False, na_values=[""], nrows=rows)
+            frame = _read_csv(file, rows)
     except (ValueError, OSError) as error:  # what pandas and PyArrow raise for files that they cannot read
         if isinstance(error, OSError) and error.errno is not None:
             raise
         kind = "Parquet" if file.suffix.lower() == ".parquet" else "CSV"
         raise SchemaError(f"{file}: this is not a readable {kind} file ({type(error).__name__}); repair it") from error
     return frame
+
+
+def _read_csv(file: Path, rows: int | None) -> pd.DataFrame:
+    """Read a CSV file as strings, each row by itself.
+
+    pandas takes the form of a table from its first row: one with a cell too many moves the cells of all other rows. So
+    it is given the line of names as the first row, and one more column for an empty cell at the end of each row.
+    """
+    options: dict[str, Any] = {"dtype": str, "keep_default_na": False, "na_values": [""]}
+    options |= {"encoding_errors": "backslashreplace", "on_bad_lines": "skip", "index_col": False}
+    pandas = import_pandas()
+    names = list(pandas.read_csv(file, nrows=0, **options).columns)
+    beyond = max(map(len, names)) * "." + "."  # not one of the names
+    rows = None if rows is None else rows + 1
+    table: pd.DataFrame = pandas.read_csv(file, header=None, names=[*names, beyond], nrows=rows, **options)
+    table = table.iloc[1:]
+    return table[table[beyond].isna()].drop(columns=beyond).reset_index(drop=True)
 
 
 def _as_declared(frame: pd.DataFrame, domains: Mapping[str, Domain]) -> pd.DataFrame:

@@ -65,8 +65,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
     random_state: Any
     n_jobs: int | None
 
-    # Budgets that this object was pickled or cloned under, and what its last fit was charged to; see
-    # privet.privacy.budgets.
+    # Budgets under which this object, or what it is a clone of, was pickled or copied, and what its last fit was charged
+    # to; see privet.privacy.budgets.
     _carried_budgets: tuple[budgets.Handle, ...] = ()
     _receipt: budgets.Receipt = budgets.Receipt()
 

@@ -54,7 +54,8 @@ def _from_numpy(array: npt.NDArray[Any]) -> Values:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise SchemaError(f"a column must have one dimension, got shape {array.shape}; pass one column at a time")
+        shape = ", ".join(["n", *map(str, array.shape[1:])][: array.ndim])  # how many rows there are is private
+        raise SchemaError(f"a column must have one dimension, got shape ({shape}); pass one column at a time")
     absent = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
     kinds: dict[str, Kind] = {"b": "bool", "i": "number", "u": "number", "f": "float", "O": "object"}
     kinds |= {"U": "string", "S": "string", "T": "string"}
@@ -62,7 +63,9 @@ def _from_numpy(array: npt.NDArray[Any]) -> Values:
         return _from_days(np.asarray(array).astype("datetime64[D]"), str(array.dtype), absent)
     kind = kinds.get(array.dtype.kind, "unsupported")
     data = np.asarray(array, dtype=object if kind == "string" else None)
-    return Values(kind, str(array.dtype), data, absent)
+    # NumPy's name of a dtype of strings says how long the longest one is.
+    name = array.dtype.type.__name__ if array.dtype.kind in "USV" else str(array.dtype)
+    return Values(kind, name, data, absent)
 
 
 def _from_days(days: npt.NDArray[Any], dtype: str, absent: npt.NDArray[np.bool_] | None = None) -> Values:

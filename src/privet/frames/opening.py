@@ -67,7 +67,7 @@ def open_frame(frame: Any) -> Frame:
     if isinstance(frame, np.ndarray):
         if frame.ndim != 2:
             raise SchemaError(
-                f"expected an array of two dimensions, rows and columns, got shape {frame.shape}; "
+                f"expected an array of two dimensions, rows and columns, got one of {frame.ndim}; "
                 "reshape it to (n_rows, n_features)"
             )
         return Frame(None, frame.shape[1], frame.shape[0], lambda place: frame[:, place])

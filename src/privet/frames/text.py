@@ -5,6 +5,9 @@ No type and no error depends on a value. What cannot be read as declared is left
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
 from privet.frames.columns import Category
@@ -12,21 +15,46 @@ from privet.frames.columns import Category
 if TYPE_CHECKING:
     import pandas as pd
 
+_MOST_DIGITS = 1000  # of a number; Python itself refuses to read much longer ones
 _TRUTH = {"true": True, "false": False, "1": True, "0": False}
 
 
 def read_text(column: pd.Series[Any], categories: tuple[Category, ...] | None) -> Any:
     """Convert strings to numbers if there are no categories, else to what can equal one of the categories."""
-    import pandas
-
     if categories is None:
-        return pandas.to_numeric(column, errors="coerce")
+        # Not by pandas, which reads whole numbers exactly or as doubles, depending on the other records.
+        return _each(column, _number).astype("float64")
     if all(isinstance(category, str) for category in categories):
         return column
     if all(isinstance(category, bool) for category in categories):
-        return column.map(lambda text: _TRUTH.get(text.strip().lower(), text), na_action="ignore").astype(object)
+        return _each(column, lambda text: _TRUTH.get(text.strip().lower(), text))
     if any(isinstance(category, str | bool) for category in categories):
         by_text = {str(category): category for category in categories}
-        return column.map(lambda text: by_text.get(text, text), na_action="ignore").astype(object)
-    numbers = pandas.to_numeric(column, errors="coerce").astype(object)
-    return numbers.where(numbers.notna(), column)  # a string that is not a number stays an unknown category
+        return _each(column, lambda text: by_text.get(text, text))
+    return _each(column, _number_or_text)
+
+
+def _each(column: pd.Series[Any], function: Callable[[str], Any]) -> Any:
+    """Apply a function to each string; a column of objects, since pandas' `map` takes its type from all values."""
+    import pandas
+
+    values = [function(text) if isinstance(text, str) else nan for text in column]
+    return pandas.Series(values, index=column.index, name=column.name, dtype=object)
+
+
+def _number(text: str) -> float:
+    value = _number_or_text(text)
+    try:
+        return nan if isinstance(value, str) else float(value)
+    except OverflowError:  # hundreds of digits
+        return -inf if value < 0 else inf
+
+
+def _number_or_text(text: str) -> int | float | str:
+    """Return the number that a string stands for; a string that stands for none is an unknown category."""
+    if len(text) > _MOST_DIGITS or "_" in text:  # underscores are for Python's own numbers
+        return text
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text

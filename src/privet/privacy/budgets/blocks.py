@@ -147,9 +147,9 @@ def budget(
       started: subprocesses and workers of joblib and multiprocessing, including those of a pool that was started before
       the block. A process whose parent has ended no longer descends from it, and on Windows only children are found;
       such a process counts if it was started inside the block and keeps the environment;
-    - of an estimator that was pickled or cloned inside the block, wherever it is fitted. Where the budget cannot be
-      reached (on another machine, as another user, or after the block), the fit is refused. An account in PostgreSQL
-      can be reached from other machines.
+    - of an estimator that was pickled or copied inside the block, and of its clones, wherever they are fitted. Where
+      the budget cannot be reached (on another machine, as another user, or after the block), the fit is refused. An
+      account in PostgreSQL can be reached from other machines. A clone of any other estimator is a new one.
 
     It does not count an estimator that is *built* in a process that does not descend from this one: by a worker of a
     Dask, Ray or Spark cluster that was started elsewhere, on another machine, or in a container. Build it here and
@@ -286,8 +286,8 @@ def _tell_children() -> None:
 def in_force(carried: Sequence[Handle] = (), declared: str | None = None) -> tuple[Handle, ...]:
     """Return the budgets to which a fit that begins now must be charged.
 
-    `carried` are those that an estimator brought along from the process in which it was pickled or cloned, `declared`
-    is the account that its schema names.
+    `carried` are those that an estimator brought along from where it, or what it is a clone of, was pickled or copied,
+    `declared` is the account that its schema names.
     """
     opened = [*reversed(registry.own_handles()), *registry.handles_of_ancestors(), *_inherited(), *carried]
     standing = [_standing(parse_address(text)) for text in (declared, os.environ.get(ACCOUNT_VARIABLE)) if text]

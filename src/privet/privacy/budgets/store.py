@@ -164,7 +164,7 @@ class Store:
 def closed_error(what: str) -> BudgetError:
     """Return the error for a charge that comes after its block was closed."""
     return BudgetError(
-        f"the budget that {what} was started, pickled or cloned under is closed; nothing was drawn. Fit inside a "
+        f"the budget that {what} was started, pickled or copied under is closed; nothing was drawn. Fit inside a "
         "privet.budget(...) block that is open, or make a new estimator"
     )
 
