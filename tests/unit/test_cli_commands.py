@@ -459,4 +459,4 @@ def test_a_plan_says_how_strong_it_is_by_epsilon_and_delta(folder, options, stre
     assert json.loads(out)["strength"] == strength
     _, out, _ = run("plan", "-s", "schema.yaml", *options)
     assert ("strength: a strong guarantee" in out) == (strength == "strong")
-    assert ("the bound may fail with a probability of up to 1e-06" in out) == ("--delta" in options)
+    assert ("any probability may exceed what epsilon allows by up to 1e-06" in out) == ("--delta" in options)

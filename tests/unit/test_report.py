@@ -3,17 +3,20 @@
 import json
 import re
 from dataclasses import replace
+from fractions import Fraction
 from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sklearn.base import clone
 
 import privet
 from privet import Categorical, Numeric, RandomDecisionForestClassifier, Schema
 from privet.audit.report import AuditReport, Claim, Finding
 from privet.errors import ParameterError
+from privet.privacy.terms import Allowance
 from privet.report import insight, render
 from privet.report.evaluation import evaluation_from_dict, measure
 from privet.report.evidence import read_audit, read_evaluation
@@ -136,7 +139,8 @@ def test_delta_and_other_relations_are_named():
     label = Schema(SCHEMA.features, SCHEMA.target, neighbours="label")
     text = "".join(read(render(fitted(label, delta=1e-6, n_trees=64))).text)
     assert "the label of a record only" in text
-    assert "fail with a probability of up to 1e-06" in text
+    assert "exceed what epsilon allows by up to 1e-06" in text
+    assert "but for a probability of up to 2e-06" in text
     assert "records relabelled" in text
 
 
@@ -151,6 +155,20 @@ def test_posterior_and_advantage_are_those_of_the_worst_case_mechanism():
     assert meaning.posterior(prior)[1] == pytest.approx(prior * truthful / (prior * truthful + 0.9 * (1 - truthful)))
     assert Meaning(0.0, 0.1).membership_advantage == pytest.approx(0.1)
     assert Meaning(float("inf"), 1.0).posterior(0.5) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1, "1e-6"), ("0.1", "1e-9"), (4, "1e-8")])
+def test_odds_are_exceeded_no_more_often_than_the_page_says(epsilon, delta, steps):
+    """The logarithm of the odds of two Gaussians that differ by d deviations is normal, with mean d^2 / 2."""
+    rho = float(Allowance.of(Fraction(epsilon), Fraction(delta)).rho)
+    meaning, shift = Meaning(float(epsilon), float(delta), rho), steps * np.sqrt(2 * rho)
+
+    def exceeded(loss):
+        return norm.sf((loss - shift**2 / 2) / shift) + norm.cdf((-loss - shift**2 / 2) / shift)
+
+    assert exceeded(meaning.odds(steps)) <= meaning.odds_fail
+    assert exceeded(steps * float(epsilon)) > meaning.delta  # epsilon itself is not such a bound
 
 
 def test_importances_find_the_feature_that_matters():

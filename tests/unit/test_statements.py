@@ -169,7 +169,7 @@ def test_the_page_and_the_table_never_flatter_and_never_say_infinite(epsilon, de
         assert flattered == (epsilon == 1 and delta == 0)
         assert "at most inf" not in text
         assert "for what reached this estimator" in text
-        assert ("may fail with a probability of up to 0.5, one in 2" in text) == bool(delta)
+        assert ("may exceed what epsilon allows by up to 0.5, one in 2" in text) == bool(delta)
 
 
 @given(st.floats(0, 2000))
@@ -180,7 +180,7 @@ def test_odds_are_never_infinite_in_words(epsilon):
 
 
 def test_delta_is_said_as_a_probability():
-    assert delta_in_words(0.003) == "the bound may fail with a probability of up to 0.003, one in 333"
+    assert delta_in_words(0.003) == "any probability may exceed what epsilon allows by up to 0.003, one in 333"
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_delta_that_is_not_far_below_one_in_the_records_draws_a_warning_at_pla
     assert delta_is_large(delta, n_rows) == large
     tree = PrivaTreeClassifier(1.0, delta=delta, max_depth=1, schema=SCHEMA, n_rows_hint=n_rows)
     if large:
-        with pytest.warns(LargeDeltaWarning, match="may fail with a probability of up to"):
+        with pytest.warns(LargeDeltaWarning, match="may exceed what epsilon allows by up to"):
             tree.plan()
     else:
         tree.plan()  # all warnings are errors here

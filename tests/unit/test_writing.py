@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -309,3 +310,18 @@ def test_every_registered_classifier_is_saved_and_read_back(tmp_path):
         estimator = estimator_class(name)(schema=SCHEMA).fit(X, Y)
         estimator.save(tmp_path / "model.json")
         assert type(privet.load(tmp_path / "model.json")) is type(estimator)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "read"),
+    [
+        ({"epsilon": np.float32(0.5), "max_depth": np.int64(3)}, {"epsilon": 0.5, "max_depth": 3}),
+        ({"epsilon": Fraction(1, 4), "n_rows_hint": np.int32(500)}, {"epsilon": 0.25, "n_rows_hint": 500}),
+    ],
+)
+def test_numbers_of_other_types_are_saved_too(parameters, read, tmp_path):
+    """A parameter that is left out would come back as its default: a larger epsilon for the next fit."""
+    RandomDecisionForestClassifier(schema=SCHEMA, n_trees=2, **parameters).fit(X, Y).save(tmp_path / "model.json")
+    loaded = privet.load(tmp_path / "model.json").get_params()
+    assert {name: loaded[name] for name in read} == read
+    assert {type(loaded[name]) for name in read} <= {int, float}

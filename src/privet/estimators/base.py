@@ -65,8 +65,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
     random_state: Any
     n_jobs: int | None
 
-    # Budgets under which this object, or what it is a clone of, was pickled or copied, and what its last fit was charged
-    # to; see privet.privacy.budgets.
+    # Budgets under which this object, or what it is a clone of, was pickled or copied, and what its last fit was
+    # charged to; see privet.privacy.budgets.
     _carried_budgets: tuple[budgets.Handle, ...] = ()
     _receipt: budgets.Receipt = budgets.Receipt()
 
@@ -351,7 +351,7 @@ def _warn_of_large_delta(allowance: Allowance | None, n_rows: int | None, *, aga
         most = stated_down(Fraction(1, RECORDS_PER_DELTA * n_rows), 1)
         remedy = f"With {n_rows:,} records (n_rows_hint) take at most {most}, better far less"
     warnings.warn(
-        f"delta is large: {delta_in_words(allowance.delta)}, and then a whole record may be disclosed. {remedy}",
+        f"delta is large: {delta_in_words(allowance.delta)}: enough to disclose a whole record. {remedy}",
         LargeDeltaWarning,
         stacklevel=4,  # the caller of plan() or fit()
     )

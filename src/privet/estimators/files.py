@@ -12,10 +12,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from math import prod
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 import privet
 from privet.errors import ModelFileError, PrivetError
@@ -245,5 +248,12 @@ def _is_plain(value: Any) -> bool:
 
 def _plain_parameters(estimator: PrivateEstimator) -> dict[str, Any]:
     """Return the constructor's parameters that are plain data; a random generator, which is not, is left out."""
-    parameters = estimator.get_params(deep=False)
+    parameters = {name: _as_plain(value) for name, value in estimator.get_params(deep=False).items()}
     return {name: value for name, value in parameters.items() if name not in _NOT_STORED and _is_plain(value)}
+
+
+def _as_plain(value: Any) -> Any:
+    """Turn numbers of other types, such as those of a search over `numpy.arange`, into Python's own."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return float(value) if isinstance(value, Fraction) else value

@@ -194,15 +194,15 @@ def _as_typed(x: Fraction | float) -> Fraction:
 
 
 def delta_in_words(delta: Fraction | float) -> str:
-    """Say what delta means: the probability with which the bound may fail.
+    """Say what delta means. It is not the probability that a loss exceeds epsilon, which may be several times as large.
 
     Examples
     --------
     >>> delta_in_words(1e-6)
-    'the bound may fail with a probability of up to 1e-06, one in 1,000,000'
+    'any probability may exceed what epsilon allows by up to 1e-06, one in 1,000,000'
     """
     one_in = math.floor(1 / _as_typed(delta))
-    return f"the bound may fail with a probability of up to {stated_up(delta)}, one in {one_in:,}"
+    return f"any probability may exceed what epsilon allows by up to {stated_up(delta)}, one in {one_in:,}"
 
 
 def odds_in_words(epsilon: float) -> str:

@@ -121,8 +121,8 @@ def guarantee(ledger: Ledger, n_rows: int | None = None) -> Markup:
         )
     meaning = Meaning.of(ledger)
     delta = (
-        f" With delta, {delta_in_words(ledger.delta)}: a whole record may be disclosed then. That must be far below "
-        "one in the number of people."
+        f" With delta, {delta_in_words(ledger.delta)}: enough to disclose a whole record so often. It "
+        "must be far below one in the number of people."
         if ledger.delta
         else ""
     )
@@ -135,10 +135,10 @@ def guarantee(ledger: Ledger, n_rows: int | None = None) -> Markup:
         paragraph(f"This is {Grade.of(ledger.epsilon, ledger.delta, n_rows)}.{delta}"),
         paragraph(
             f"Hidden is {hidden(ledger)}. Whoever sees the model, its file and this page, with any computing power and "
-            f"any other knowledge, can change their odds about that {odds_in_words(meaning.epsilon)}, "
-            f"up or down{', but for the failure that delta allows' if ledger.delta else ''}."
+            f"any other knowledge, can change their odds about that {odds_in_words(meaning.odds())}, "
+            f"up or down{_but_for(meaning)}."
         ),
-        table("What an attacker believes before and after", ["before", "after, at the most"], rows),
+        table(f"What an attacker believes before and after{_but_for(meaning)}", ["before", "after, at the most"], rows),
         _contents(ledger, meaning),
         paragraph(
             "An attacker who must guess between two equally likely cases, and who knows everything else, is right with "
@@ -156,14 +156,15 @@ def _contents(ledger: Ledger, meaning: Meaning) -> Markup | None:
     """Say what follows for what records say, where the guarantee is about their presence."""
     if ledger.terms.neighbours != "add_remove":
         return None
-    # Group privacy: two steps of (epsilon, delta) are worth 2 epsilon and (1 + e^epsilon) delta.
-    failure = min(1.0, (1 + meaning.odds_factor) * meaning.delta)
-    fails = f", but for a probability of up to {stated_up(failure, 3)}" if meaning.delta else ""
     return paragraph(
         "This is about being in the data. What somebody's records say, given that they are in it, is two such steps "
         "away (one version removed, another added): odds about that can change "
-        f"{odds_in_words(2 * meaning.epsilon)}{fails}."
+        f"{odds_in_words(meaning.odds(2))}{_but_for(meaning)}."
     )
+
+
+def _but_for(meaning: Meaning) -> str:
+    return f", but for a probability of up to {stated_up(meaning.odds_fail, 3)}" if meaning.delta else ""
 
 
 def budget(ledger: Ledger) -> Markup:

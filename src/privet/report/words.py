@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, expm1, inf
+from math import exp, expm1, inf, log, sqrt
 
 from privet.markup import Markup, tag
+from privet.privacy.events import readable
 from privet.privacy.ledger import Ledger
 from privet.privacy.statements import Grade, Strength
 
@@ -20,31 +21,58 @@ class Meaning:
     ----------
     epsilon, delta : float
         The guarantee; epsilon is infinite if there is none.
+    rho : float
+        The same guarantee in zero-concentrated privacy, for `odds` where delta is above zero.
     """
 
     epsilon: float
     delta: float
+    rho: float = inf
 
     @classmethod
     def of(cls, ledger: Ledger) -> Meaning:
         """Read it off a ledger."""
-        return cls(ledger.epsilon, ledger.delta)
+        return cls(ledger.epsilon, ledger.delta, readable(ledger.cost.rho) if ledger.proven else inf)
+
+    def odds(self, steps: int = 1) -> float:
+        """Return how much the logarithm of an attacker's odds can change, up or down, but for `odds_fail`.
+
+        `steps` is the number of records or units in which the cases to be told apart differ.
+
+        Without delta it is epsilon for each step, always. With delta it is not epsilon: an (epsilon, delta) guarantee
+        bounds probabilities, and lets the odds exceed e^epsilon more often than delta. (Gaussian noise of epsilon 1 and
+        delta 1e-6 does so with a probability of 5e-6.) But k steps of rho are k^2 rho, and by Markov's inequality for
+        the moments that rho bounds, the loss exceeds ``rho + 2 sqrt(rho ln(1 / delta))`` with a probability of at most
+        delta; with one of at most delta again, it is below minus that.
+
+        Examples
+        --------
+        >>> Meaning(1.0, 0.0).odds(), round(Meaning(1.0, 1e-6, rho=0.024356).odds(), 3)
+        (1.0, 1.185)
+        """
+        if not self.delta:
+            return steps * self.epsilon
+        rho = steps**2 * self.rho
+        return (rho + 2 * sqrt(-rho * log(self.delta))) * (1 + 1e-12)  # covers the rounding of these operations
 
     @property
-    def odds_factor(self) -> float:
-        """By how much an attacker's odds for or against one person's presence can change, up or down."""
-        return exp(self.epsilon) if self.epsilon < 700 else inf
+    def odds_fail(self) -> float:
+        """The probability, at the most, with which `odds` does not hold."""
+        return min(1.0, 2 * self.delta)
 
     def posterior(self, prior: float) -> tuple[float, float]:
         """Return the least and the greatest probability that an attacker with this prior can end up with.
+
+        It does not hold with a probability of up to `odds_fail`.
 
         Examples
         --------
         >>> [round(p, 3) for p in Meaning(1.0, 0.0).posterior(0.5)]
         [0.269, 0.731]
         """
-        odds = prior / (1 - prior)
-        least, most = odds / self.odds_factor, odds * self.odds_factor
+        loss, odds = self.odds(), prior / (1 - prior)
+        factor = exp(loss) if loss < 700 else inf
+        least, most = odds / factor, odds * factor
         return least / (1 + least), 1.0 if most == inf else most / (1 + most)
 
     @property

@@ -205,14 +205,14 @@ class MatrixForestClassifier(PrivateClassifier):
         return MatrixForest(
             self.mode,
             self.strategy,
-            self.n_trees,
-            self.max_depth,
+            None if self.n_trees is None else int(self.n_trees),
+            int(self.max_depth),
             self.voting,
             None if automatic else int(self.n_ensembles),
-            self.subset_features,
+            None if self.subset_features is None else int(self.subset_features),
             self.subsets,
             self.tune,
-            self.bins,
+            int(self.bins),
             derive_seed(public_rng(self.random_state)),
             batch,
         )
