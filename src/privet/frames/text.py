@@ -44,8 +44,10 @@ def _each(column: pd.Series[Any], function: Callable[[str], Any]) -> Any:
 
 def _number(text: str) -> float:
     value = _number_or_text(text)
+    if isinstance(value, str):
+        return nan
     try:
-        return nan if isinstance(value, str) else float(value)
+        return float(value)
     except OverflowError:  # hundreds of digits
         return -inf if value < 0 else inf
 
