@@ -20,7 +20,7 @@ import privet
 from privet import Categorical, Numeric, Schema
 from privet.estimators import base
 from privet.mechanisms import release, samplers
-from privet.privacy import budgets, laws
+from privet.privacy import budgets, terms
 from privet.privacy.conversions import epsilon_to_zcdp
 from privet.privacy.terms import Terms
 from privet.randomness.public import SeededSource
@@ -200,7 +200,7 @@ def budget_charged_late() -> Iterator[None]:
 
 def twice_the_rho() -> Iterator[None]:
     right = epsilon_to_zcdp
-    with patch.object(laws, "epsilon_to_zcdp", lambda epsilon, delta: 2 * right(epsilon, delta)):
+    with patch.object(terms, "epsilon_to_zcdp", lambda epsilon, delta: 2 * right(epsilon, delta)):
         yield
 
 
@@ -347,7 +347,7 @@ PLANTS = [
     Plant(
         "twice the rho",
         "(epsilon, delta) is turned into twice its rho",
-        "epsilon_to_zcdp",
+        "conversions.epsilon_to_zcdp",
         twice_the_rho,
         "prices",
         settings={"delta": 1e-6},
