@@ -127,14 +127,37 @@ def test_a_draft_is_the_same_whatever_the_values_are(folder):
     assert (folder / "people.yaml").read_text() == (folder / "other.yaml").read_text()
 
 
-def test_a_draft_asks_on_a_terminal_and_takes_answers_as_they_are():
-    answers = iter(["0", "1e3", "", "many", "red, 'green', yes", "no, yes"])
-    frame = pd.DataFrame({"a": [1.5], "b": [2], "c": ["x"], "y": ["z"]})
-    text = drafts.draft(frame, "y", ask=lambda question: next(answers))
-    assert "a: {type: numeric, low: 0, high: 1e3}" in text.replace('"a"', "a")
-    assert "low: FILL_IN, high: FILL_IN" in text
-    assert """categories: [red, "'green'", yes]""" in text
-    assert 'target: {type: categorical, categories: ["no", yes]}' in text
+def test_a_draft_asks_on_a_terminal_and_checks_answers_as_they_are_typed():
+    told = [
+        *("", "0", "1e3"),  # a: taken for a number
+        *("", "", "many", "7.5", "8"),  # b: taken for a whole number
+        *("what", "=ordinal", "red, red", "red, 'green', yes"),  # c: another type
+        "-",  # d: left out
+        *("", "2010-01-01", "soon", "2009-01-01", "2020-12-31"),  # e: a date
+        *("-", "", "no", "no, yes"),  # y: cannot be left out
+    ]
+    answers, asked = iter(told), []
+    frame = pd.DataFrame({"a": [1.5], "b": [2], "c": ["x"], "d": ["x"], "e": [pd.Timestamp(0)], "y": ["z"]})
+    text = drafts.draft(frame, "y", ask=lambda question: asked.append(question) or next(answers)).replace('"', "")
+    assert next(answers, None) is None
+    assert "a: {type: numeric, low: 0, high: 1e3}" in text
+    assert "b: {type: integer, low: FILL_IN, high: 8}" in text
+    assert "c: {type: ordinal, categories: [red, 'green', yes]}" in text
+    assert "e: {type: date, low: 2010-01-01, high: 2020-12-31}" in text
+    assert "target: {type: categorical, categories: [no, yes]}" in text
+    assert "ignored: [d]" in text
+    questions = "\n".join(asked)
+    for said in (
+        "a: a number, since its numbers have decimals",
+        "'many' is not a number. b: public upper bound",
+        "'7.5' is not a whole number",
+        "types are numeric, integer, date",
+        "one of them is listed twice",
+        "'soon' is not a date",
+        "2009-01-01 is not above the lower bound",
+        "at least two classes",
+    ):
+        assert said in questions
 
 
 def test_an_unfinished_draft_is_refused_with_the_field_and_the_remedy(folder):
@@ -272,11 +295,12 @@ def test_predictions_go_to_csv_parquet_json_or_the_terminal(folder):
     code, out, _ = run("predict", "model.json", "people.csv")
     assert code == 0
     lines = out.splitlines()
-    assert lines[0] == "prediction"
+    assert lines[0] == "prediction,probability"
     assert len(lines) == N + 1
-    assert set(lines[1:]) <= {"no", "yes"}
+    assert {line.split(",")[0] for line in lines[1:]} <= {"no", "yes"}
+    assert all(0.5 <= float(line.split(",")[1]) <= 1 for line in lines[1:])
     assert run("predict", "model.json", "people.csv", "--proba", "-o", "p.parquet")[0] == 0
-    assert list(pd.read_parquet("p.parquet").columns) == ["no", "yes"]
+    assert list(pd.read_parquet("p.parquet").columns) == ["prediction", "probability", "no", "yes"]
     shares = json.loads(run("predict", "model.json", "people.csv", "--proba", "--json")[1])
     assert shares["no"][0] + shares["yes"][0] == pytest.approx(1)
     assert run("predict", "model.json", "people.csv", "-o", "p.txt")[0] == Exit.USAGE
@@ -420,12 +444,12 @@ def test_an_audit_of_a_model_file_audits_what_it_claims(folder, monkeypatch):
         (["predict", "nowhere.json", "people.csv"], "no such file"),
         (["train", "nowhere.csv", "-s", "schema.yaml", "-e", "1"], "no such file or folder"),
         (["train", "people.txt", "-s", "schema.yaml", "-e", "1"], "no such file or folder"),
-        (["train", "schema.yaml", "-s", "schema.yaml", "-e", "1"], "files end in .csv or .parquet"),
+        (["train", "schema.yaml", "-s", "schema.yaml", "-e", "1"], "files end in .csv, .tsv"),
         (["train", "people.csv", "-s", "nowhere.yaml", "-e", "1"], "no such file; draft one"),
         (["train", "people.csv", "-s", "schema.yaml", "-e", "-1"], "epsilon must be positive"),
         (["train", "people.csv", "-s", "schema.yaml", "-e", "1", "-o", "no/model.json"], "does not exist; make it"),
         (["train", "broken.parquet", "-s", "schema.yaml", "-e", "1"], "not a readable Parquet file"),
-        (["train", "empty.csv", "-s", "schema.yaml", "-e", "1"], "not a readable CSV file"),
+        (["train", "empty.csv", "-s", "schema.yaml", "-e", "1"], "first line is empty"),
         (["audit", "oak", "-s", "schema.yaml"], "no learner is called 'oak'"),
     ],
 )

@@ -138,7 +138,7 @@ def test_an_interval_of_classes_is_of_their_shares(folder):
     options = ["two.csv", "-s", "classes.yaml", "-e", "1", "--no-report"]
     assert run("train", *options, "-l", "boosting", "-o", "b.json")[0] == 0
     answers = json.loads(run("predict", "b.json", "two.csv", "--proba", "--interval", "0.5", "--json")[1])
-    assert list(answers) == ["0", "1", "0 low", "1 low", "0 high", "1 high"]
+    assert list(answers) == ["prediction", "probability", "0", "1", "0 low", "1 low", "0 high", "1 high"]
     assert "add --proba" in run("predict", "b.json", "two.csv", "--interval", "0.5")[2]
     assert run("train", *options, "-o", "t.json")[0] == 0
     assert "boosting does" in run("predict", "t.json", "two.csv", "--proba", "--interval", "0.5")[2]

@@ -13,7 +13,9 @@ from typing import Annotated
 import typer
 
 from privet.cli import audit, budget, evaluate, export, plan, predict, report, robustness, schema, train
+from privet.cli.console import note
 from privet.cli.exits import Exit, exit_of
+from privet.cli.safe_text import printable
 from privet.errors import LargeDeltaWarning, PrivetError
 
 __all__ = ["app", "main"]
@@ -69,7 +71,7 @@ def options(
 def main() -> None:
     """Run the command line. A user's mistake ends in one line with the remedy, never in a traceback."""
     # Each warning is printed only once, since planning and fitting see the same parameters.
-    warnings.showwarning = lambda message, *_, **__: typer.echo(f"privet: warning: {message}", err=True)
+    warnings.showwarning = lambda message, *_, **__: note(f"privet: warning: {message}")
     warnings.simplefilter("once", LargeDeltaWarning)
     try:
         app()
@@ -85,5 +87,5 @@ def main() -> None:
 
 
 def _leave(message: str, code: Exit) -> None:
-    typer.echo(f"privet: {shorten(message, MOST_CHARACTERS_OF_ERROR, placeholder=' ...')}", err=True)
+    typer.echo(printable(f"privet: {shorten(message, MOST_CHARACTERS_OF_ERROR, placeholder=' ...')}"), err=True)
     sys.exit(code)

@@ -11,18 +11,19 @@ from typing import Any
 
 import typer
 
+from privet.cli.safe_text import printable
 from privet.errors import ParameterError
 from privet.writing import replace_text
 
 
 def say(text: str = "") -> None:
     """Print a line of the result."""
-    typer.echo(text)
+    typer.echo(printable(text))
 
 
 def note(text: str) -> None:
     """Print a remark that is not part of the result."""
-    typer.echo(text, err=True)
+    typer.echo(printable(text), err=True)
 
 
 def print_json(content: Any) -> None:
@@ -44,7 +45,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
         table = Table(*header)
         for row in rows:
-            table.add_row(*row)
+            table.add_row(*map(printable, row))
         Console(markup=False).print(table)
         return
     widths = [max(len(row[place]) for row in [header, *rows]) for place in range(len(header))]

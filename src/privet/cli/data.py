@@ -1,10 +1,7 @@
-"""Reading tables: CSV files, Parquet files, and folders of them, as pandas frames.
+"""Reading tables: text files, Parquet, Excel and files of statistics programs, and folders of them, as pandas frames.
 
-A CSV file declares no types. With a schema each column is read as the schema declares it, value by value, so that no
-type and no error depends on a record. An empty cell is missing, and nothing else is: "NA" is a string. A row with more
-cells than there are columns is left out, one with fewer lacks its last values; bytes that are not UTF-8 are escaped.
-The only record that is not read by itself is one that opens a quotation and does not close it: CSV has no other end
-for it than the next quotation mark, or none, and then the file is not readable.
+A text file declares no types. With a schema each column is read as the schema declares it, value by value, so that no
+type and no error depends on a record.
 
 A Parquet file declares its types, and they are kept: pandas' own would make floats of a column of integers as soon as
 one of them is missing, and identifiers beyond 2^53 would coincide.
@@ -12,88 +9,137 @@ one of them is missing, and identifiers beyond 2^53 would coincide.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from privet.cli.console import note
+from privet.cli.conversions import as_declared, as_they_look
+from privet.cli.office_files import EXCEL_SUFFIXES, OFFICE_SUFFIXES, read_office
+from privet.cli.text_files import PACKED_SUFFIXES, TEXT_SUFFIXES, read_text
+from privet.cli.text_forms import MISSING, MOST_COLUMNS, TextForm, TextOptions
 from privet.errors import ParameterError, SchemaError
 from privet.frames.opening import listed, open_frame
-from privet.frames.text import read_text
-from privet.schema.category_domains import Boolean, Hashed
-from privet.schema.domains import Categorical, Domain
+from privet.schema.domains import Domain
 from privet.schema.schema import Schema
-from privet.schema.whole_domains import Date
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SUFFIXES = (".csv", ".parquet")
-_TRUTH = {"true": True, "false": False, "1": True, "0": False}
+FOUND_OUT = TextOptions()
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """Files of one table, each with its form if its cells are text."""
+
+    parts: list[tuple[pd.DataFrame, TextForm | None]]
+
+    @property
+    def first(self) -> pd.DataFrame:
+        return self.parts[0][0]
+
+    def selected(self, columns: Sequence[str]) -> _Loaded:
+        return _Loaded([(frame[list(columns)], form) for frame, form in self.parts])
+
+    def declared(self, domains: dict[str, Domain]) -> pd.DataFrame:
+        """All records, text converted as the schema declares."""
+        return _joined([f if form is None else as_declared(f, domains, form) for f, form in self.parts])
 
 
 def find_files(paths: Sequence[Path]) -> list[Path]:
-    """Return the data files at the given paths; a folder stands for its CSV and Parquet files, sorted by name."""
+    """Return the data files at the given paths; a folder stands for the data files in it, sorted by name."""
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(file for file in path.iterdir() if file.suffix.lower() in SUFFIXES)
+            inside = sorted(file for file in path.iterdir() if _is_data(file))
             if not inside:
-                raise ParameterError(f"{path}: no .csv or .parquet file in this folder")
+                raise ParameterError(f"{path}: no .csv, .parquet or other data file in this folder")
             files += inside
         elif not path.exists():
             raise ParameterError(f"{path}: no such file or folder; check the path")
-        elif path.suffix.lower() not in SUFFIXES:
-            raise ParameterError(f"{path}: cannot tell the format; files end in .csv or .parquet")
+        elif not stat.S_ISREG(path.stat().st_mode):
+            raise ParameterError(f"{path}: not a regular file but a pipe or device, which may never end; save it first")
+        elif not _is_data(path):
+            raise ParameterError(
+                f"{path}: cannot tell the format; files end in .csv, .tsv, .txt (also .gz, .zip or .zst), .parquet, "
+                f"{', '.join(OFFICE_SUFFIXES)}"
+            )
         else:
             files.append(path)
     return files
 
 
-def read_features(paths: Sequence[Path], schema: Schema) -> pd.DataFrame:
-    """Read the features for a prediction. Further columns are ignored; a missing feature is an error."""
-    frame, is_csv = _read_all(find_files(paths))
-    open_frame(frame).places(list(schema.feature_columns))
-    _selected(frame, schema, None)
-    features = frame[list(schema.feature_columns)]
-    return _as_declared(features, schema.features) if is_csv else features
+def _is_data(path: Path) -> bool:
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]] or [""]
+    if suffixes[-1] in PACKED_SUFFIXES:
+        return suffixes[-1] == ".zip" or suffixes[0] in TEXT_SUFFIXES
+    return suffixes[-1] in (*TEXT_SUFFIXES, ".parquet", *OFFICE_SUFFIXES)
 
 
-def read_labelled(paths: Sequence[Path], schema: Schema, target: str | None) -> tuple[pd.DataFrame, str]:
+def read_features(
+    paths: Sequence[Path], schema: Schema, options: TextOptions = FOUND_OUT
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read the features for a prediction, and the columns that the schema lists as ignored, as far as there are any.
+
+    A missing feature is an error; of further columns only the names are said.
+    """
+    loaded = _load(find_files(paths), options)
+    open_frame(loaded.first).places(list(schema.feature_columns))
+    unit = () if schema.unit is None else (schema.unit.column,)
+    kept = [name for name in (*unit, *schema.ignored) if name in loaded.first.columns]
+    _say_unused(loaded.first, schema, None)
+    ids = _joined([frame[kept] for frame, _ in loaded.parts])
+    return loaded.selected(schema.feature_columns).declared(schema.features), ids
+
+
+def read_labelled(
+    paths: Sequence[Path], schema: Schema, target: str | None, options: TextOptions = FOUND_OUT, *, private: bool = True
+) -> tuple[pd.DataFrame, str]:
     """Read features, unit and target; return them with the target's name. Further columns are dropped and named."""
-    frame, is_csv = _read_all(find_files(paths))
-    name = _target_column(frame, schema, target)
-    frame = _selected(frame, schema, name)
-    return (_as_declared(frame, {**schema.features, name: schema.target}) if is_csv else frame), name
+    loaded = _load(find_files(paths), options, skip_long_rows=private)
+    name = _target_column(loaded.first, schema, target)
+    loaded = loaded.selected(_used(loaded.first, schema, name))
+    return loaded.declared({**schema.features, name: schema.target}), name
 
 
-def read_any(paths: Sequence[Path], schema: Schema, target: str | None) -> tuple[pd.DataFrame, str | None]:
+def read_any(
+    paths: Sequence[Path], schema: Schema, target: str | None, options: TextOptions = FOUND_OUT
+) -> tuple[pd.DataFrame, str | None]:
     """Read whatever columns there are, for a check: any may be missing, including the target."""
-    frame, is_csv = _read_all(find_files(paths))
+    loaded = _load(find_files(paths), options)
     wanted = schema.target_column if target is None else target
-    name = wanted if wanted in frame.columns else None
-    spare = _spare_columns(frame, schema)
+    name = wanted if wanted in loaded.first.columns else None
+    spare = _spare_columns(loaded.first, schema)
     if wanted is None and len(spare) == 1:
         name = spare[0]
-    frame = _selected(frame, schema, name)
     domains = schema.features if name is None else {**schema.features, name: schema.target}
-    return (_as_declared(frame, domains) if is_csv else frame), name or wanted
+    return loaded.selected(_used(loaded.first, schema, name)).declared(domains), name or wanted
 
 
-def read_undeclared(paths: Sequence[Path], rows: int | None = None) -> tuple[pd.DataFrame, bool]:
-    """Read files without a schema; also return whether types had to be guessed from values, as in a CSV file."""
-    frame, is_csv = _read_all(find_files(paths), rows)
-    return (_guess_types(frame) if is_csv else frame), is_csv
+def read_undeclared(
+    paths: Sequence[Path], rows: int | None = None, options: TextOptions = FOUND_OUT
+) -> tuple[pd.DataFrame, bool]:
+    """Read files without a schema; also return whether types had to be guessed from values, as in a text file."""
+    loaded = _load(find_files(paths)[: None if rows is None else 1], options, rows)
+    guessed = any(form is not None for _, form in loaded.parts)
+    return _joined([f if form is None else as_they_look(f, form) for f, form in loaded.parts]), guessed
 
 
-def _selected(frame: pd.DataFrame, schema: Schema, target: str | None) -> pd.DataFrame:
-    """Drop the columns that are not used; say which ones, unless the schema lists them as ignored."""
+def _say_unused(frame: pd.DataFrame, schema: Schema, target: str | None) -> None:
     spare = [name for name in _spare_columns(frame, schema) if name != target]
     if spare:
         note(f"privet: the schema does not name these columns, so they are ignored: {listed(spare)}")
-    unused = {*spare, *schema.ignored}
-    return frame[[name for name in frame.columns if name not in unused]]
+
+
+def _used(frame: pd.DataFrame, schema: Schema, target: str | None) -> list[str]:
+    """Return the columns that are used; say which ones are not, unless the schema lists them as ignored."""
+    _say_unused(frame, schema, target)
+    unused = {name for name in _spare_columns(frame, schema) if name != target} | set(schema.ignored)
+    return [name for name in frame.columns if name not in unused]
 
 
 def _spare_columns(frame: Any, schema: Schema) -> list[str]:
@@ -131,75 +177,59 @@ def import_pandas() -> Any:
     return pandas
 
 
-def _read_all(files: list[Path], rows: int | None = None) -> tuple[pd.DataFrame, bool]:
-    """Read files of one table into one frame, with CSV columns as strings; also return whether it is CSV."""
-    pandas = import_pandas()
-    is_csv = files[0].suffix.lower() == ".csv"
-    frames = [_read(file, rows) for file in files]
-    for file, frame in zip(files[1:], frames[1:], strict=True):
-        if (file.suffix.lower() == ".csv") != is_csv:
+def _load(files: list[Path], options: TextOptions, rows: int | None = None, *, skip_long_rows: bool = False) -> _Loaded:
+    """Read files of one table; say once for each form of text how it is read."""
+    import_pandas()
+    parts: list[tuple[pd.DataFrame, TextForm | None]] = []
+    said: set[str] = set()
+    for file in files:
+        frame, form = _read(file, options, rows, skip_long_rows)
+        if parts and _kind(file) != _kind(files[0]):
             raise ParameterError(f"{file} and {files[0]} differ in format; give files of one format")
-        if set(frame.columns) != set(frames[0].columns):
+        if parts and set(frame.columns) != set(parts[0][0].columns):
             raise SchemaError(f"{file}: its columns differ from those of {files[0]}; give files of one table")
-    for name in frames[0].columns:
-        if len({str(frame[name].dtype) for frame in frames}) > 1:  # put together as they are: a common type would round
-            frames = [frame.astype({name: object}) for frame in frames]
-    whole: pd.DataFrame = frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)
-    return whole, is_csv
+        if form is not None and form.in_words() not in said and _kind(file) == "text":
+            said.add(form.in_words())
+            note(f"privet: {file}: {form.in_words()}")
+        parts.append((frame, form))
+    return _Loaded(parts)
 
 
-def _read(file: Path, rows: int | None) -> pd.DataFrame:
-    pandas = import_pandas()
+def _kind(file: Path) -> str:
+    suffix = file.suffix.lower()
+    return "text" if suffix in (*TEXT_SUFFIXES, *PACKED_SUFFIXES) else suffix
+
+
+def _read(file: Path, options: TextOptions, rows: int | None, skip_long_rows: bool) -> tuple[pd.DataFrame, Any]:
+    suffix = file.suffix.lower()
+    if suffix in EXCEL_SUFFIXES:
+        frame = read_office(file, rows)
+        na = MISSING if options.na is None else options.na
+        form: TextForm | None = TextForm("\t", "utf-8", options.decimal or "", na, tuple(frame.columns))
+    elif suffix in OFFICE_SUFFIXES:
+        frame, form = read_office(file, rows), None
+    elif suffix == ".parquet":
+        frame, form = _read_parquet(file), None
+    else:
+        frame, form = read_text(file, options, rows, skip_long_rows=skip_long_rows)
+    if len(frame.columns) > MOST_COLUMNS:
+        raise SchemaError(f"{file}: more than {MOST_COLUMNS:,} columns; keep those that are to be used")
+    return frame, form
+
+
+def _read_parquet(file: Path) -> pd.DataFrame:
     try:
-        if file.suffix.lower() == ".parquet":
-            frame: pd.DataFrame = pandas.read_parquet(file, dtype_backend="pyarrow")
-        else:
-            frame = _read_csv(file, rows)
-    except (ValueError, OSError) as error:  # what pandas and PyArrow raise for files that they cannot read
+        frame: pd.DataFrame = import_pandas().read_parquet(file, dtype_backend="pyarrow")
+    except (ValueError, OSError) as error:  # what PyArrow raises for files that it cannot read
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        kind = "Parquet" if file.suffix.lower() == ".parquet" else "CSV"
-        raise SchemaError(f"{file}: this is not a readable {kind} file ({type(error).__name__}); repair it") from error
+        raise SchemaError(f"{file}: this is not a readable Parquet file ({type(error).__name__}); repair it") from error
     return frame
 
 
-def _read_csv(file: Path, rows: int | None) -> pd.DataFrame:
-    """Read a CSV file as strings, each row by itself.
-
-    pandas takes the form of a table from its first row: one with a cell too many moves the cells of all other rows. So
-    it is given the line of names as the first row, and one more column for an empty cell at the end of each row.
-    """
-    options: dict[str, Any] = {"dtype": str, "keep_default_na": False, "na_values": [""]}
-    options |= {"encoding_errors": "backslashreplace", "on_bad_lines": "skip", "index_col": False}
-    pandas = import_pandas()
-    names = list(pandas.read_csv(file, nrows=0, **options).columns)
-    beyond = max(map(len, names)) * "." + "."  # not one of the names
-    rows = None if rows is None else rows + 1
-    table: pd.DataFrame = pandas.read_csv(file, header=None, names=[*names, beyond], nrows=rows, **options)
-    table = table.iloc[1:]
-    return table[table[beyond].isna()].drop(columns=beyond).reset_index(drop=True)
-
-
-def _as_declared(frame: pd.DataFrame, domains: Mapping[str, Domain]) -> pd.DataFrame:
-    """Convert the strings of a CSV file as the schema declares; other columns, such as the unit, stay strings."""
-    return frame.assign(**{name: _convert(frame[name], domains[name]) for name in domains if name in frame})
-
-
-def _convert(column: pd.Series[Any], domain: Domain) -> Any:
-    """Convert strings to a domain's values, one by one; what cannot be converted is left to the schema's rules."""
-    if isinstance(domain, Date | Boolean | Hashed):
-        return column  # the schema reads texts
-    return read_text(column, domain.categories if isinstance(domain, Categorical) else None)
-
-
-def _guess_types(frame: pd.DataFrame) -> pd.DataFrame:
-    pandas = import_pandas()
-
-    def guess(column: pd.Series[Any]) -> Any:
-        present = column.dropna()
-        if len(present) and present.str.strip().str.lower().isin(["true", "false"]).all():
-            return column.map(lambda text: _TRUTH[text.strip().lower()], na_action="ignore").astype("boolean")
-        numbers = pandas.to_numeric(present, errors="coerce")
-        return pandas.to_numeric(column) if len(present) and numbers.notna().all() else column
-
-    return frame.assign(**{str(name): guess(frame[name]) for name in frame.columns})
+def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    for name in frames[0].columns:
+        if len({str(frame[name].dtype) for frame in frames}) > 1:  # put together as they are: a common type would round
+            frames = [frame.astype({name: object}) for frame in frames]
+    whole: pd.DataFrame = frames[0] if len(frames) == 1 else import_pandas().concat(frames, ignore_index=True)
+    return whole

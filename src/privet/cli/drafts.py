@@ -5,45 +5,52 @@ A draft cannot be loaded until it is finished: a mark stands where a number or a
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from privet.cli.questions import MARK, Ask, entry_of, in_words, quoted
+from privet.cli.recognition import Taken, recognise
 from privet.errors import SchemaError
-from privet.frames.columns import read_values
+from privet.frames.columns import Values, read_values
 from privet.frames.opening import open_frame
 from privet.schema.domains import Categorical
 from privet.schema.schema import Schema, Task
-
-MARK = "FILL_IN"
 
 _HEADER = """\
 # A draft by `privet schema init`, made from column names and types only.
 # Replace every {mark} by public knowledge: a codebook, a form, a law, common sense. Never look it up in the data:
 # what is written here counts as known to everybody, and the guarantee does not cover it.
 #
-#   numeric       low and high: values beyond them are clipped, so wide bounds are safe and tight ones precise
-#   categorical   categories: a list such as ["red", "green"]; add  other: true  for all further values
-#   either        add  missing: true  where a value may be absent
+#   numeric, integer   low and high: values beyond them are clipped, so wide bounds are safe and tight ones precise
+#   date               low and high as in 2010-12-31; {{type: date_part, of: NAME, part: month}} is a feature of its own
+#   categorical        categories: a list such as ["red", "green"]; add  other: true  for all further values
+#   ordinal            categories in their order
+#   boolean            true or false, in the usual words
+#   hashed             more categories than can be listed, in buckets
+#   any of them        add  missing: true  where a value may be absent
 #
-# Drop features that are not to be used (from the data, too). Whether a column of numbers is a measure or a code is
-# for you to say: correct the type where it is wrong.{guessed}
+# Correct a type where it is wrong. Columns that are not named here are not used.{guessed}
 """
 _GUESSED = """
-# The file is a CSV, which declares no types: whether a column holds numbers was guessed from its first records."""
-
-Ask = Callable[[str], str]
+# The file declares no types: what a column holds was guessed from the form of its first records."""
 
 
-def draft(frame: Any, target: str, *, task: Task | None = None, guessed: bool = False, ask: Ask | None = None) -> str:
+def draft(
+    frame: Any,
+    target: str,
+    *,
+    task: Task | None = None,
+    guessed: bool = False,
+    ask: Ask | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> str:
     """Return the text of a draft.
 
     Parameters
     ----------
     frame : frame
-        Only its names and declared types are used.
+        Only its names and declared types are used and, where types were guessed, the form of its values.
     target : str
         The column to be predicted.
     task : {"classification", "regression"}, optional
@@ -52,6 +59,8 @@ def draft(frame: Any, target: str, *, task: Task | None = None, guessed: bool = 
         Whether the types were guessed from values; if so, the draft says it.
     ask : callable, optional
         Asks the user a question and returns the answer; an empty answer leaves the mark.
+    tell : callable, optional
+        Is told what each column was taken for.
 
     Notes
     -----
@@ -60,19 +69,30 @@ def draft(frame: Any, target: str, *, task: Task | None = None, guessed: bool = 
     """
     opened = open_frame(frame)
     opened.named(target)
-    entries = {}
+    lines, ignored = [], []
     for place, name in enumerate(opened.names or ()):
-        values = read_values(opened.column(place))
-        if values.kind == "unsupported" and name != target:
+        if name == target:
             continue
-        kind = _type_of(values.kind) if name != target else _type_of_target(name, values.kind, task)
-        entries[name] = _entry(name, kind, values.kind == "bool", name == target, ask)
-    lines = [_HEADER.format(mark=MARK, guessed=_GUESSED if guessed else ""), "version: 1", "features:"]
-    lines += [f"  {_quoted(name)}: {entry}" for name, entry in entries.items() if name != target]
-    lines += [f"# The column to predict is {target!r}; this is what it can be: categorical for classes, numeric for a"]
-    lines += ["# number, which a regressor predicts.", f"target: {entries[target]}"]
-    lines += ["# What is hidden: whether a record is there (add_remove), what it says (replace), or its label (label)."]
-    return "\n".join([*lines, "neighbours: add_remove", ""])
+        values = read_values(opened.column(place))
+        taken = recognise(name, values, _texts(values) if guessed else None)
+        if tell is not None and ask is None:
+            tell(f"{name}: {in_words(taken)}")
+        entry = entry_of(name, taken, False, ask)
+        if entry is None:
+            ignored.append(name)
+        else:
+            lines.append(f"  {quoted(name)}: {entry}")
+    if not lines:
+        raise SchemaError("no column is left to learn from; name features in a schema by hand")
+    of_target = entry_of(target, _target(target, read_values(opened.named(target)), task), True, ask)
+    header = _HEADER.format(mark=MARK, guessed=_GUESSED if guessed else "")
+    text = [header, "version: 2", "features:", *lines]
+    text += [f"# The column to predict is {target!r}; this is what it can be: categorical for classes, numeric for a"]
+    text += ["# number, which a regressor predicts.", f"target: {of_target}", f"target_column: {quoted(target)}"]
+    if ignored:
+        text += ["# Not used: identifiers, free text, and what you left out.", f"ignored: {_list(ignored)}"]
+    text += ["# What is hidden: whether a record is there (add_remove), what it says (replace), or its label (label)."]
+    return "\n".join([*text, "neighbours: add_remove", ""])
 
 
 def load_schema(path: Path | None) -> Schema:
@@ -87,9 +107,9 @@ def load_schema(path: Path | None) -> Schema:
     try:
         schema = Schema.load(path)
     except SchemaError as error:
-        # The loader's error names the place; at a mark it found a string instead of a number or a list.
+        # The loader's error names the place; at a mark it found a string instead of a number, a date or a list.
         place, _, problem = str(error).removeprefix(f"{path}: ").partition(": ")
-        if "got text" in problem and MARK in path.read_text(encoding="utf-8"):
+        if repr(MARK) in problem or ("got text" in problem and MARK in path.read_text(encoding="utf-8")):
             raise _unfinished(path, place) from error
         raise
     for name, domain in [*schema.features.items(), ("target", schema.target)]:
@@ -105,43 +125,24 @@ def _unfinished(path: Path, place: str) -> SchemaError:
     )
 
 
-def _type_of(kind: str) -> str:
-    return "numeric" if kind in ("number", "float") else "categorical"
-
-
-def _type_of_target(name: str, kind: str, task: Task | None) -> str:
-    if task == "regression" and _type_of(kind) != "numeric":
+def _target(name: str, values: Values, task: Task | None) -> Taken:
+    is_number = values.kind in ("number", "float")
+    if task == "regression" and not is_number:
         raise SchemaError(f"column {name!r} does not hold numbers, so none can be predicted; leave out --task")
     if task is None:
-        task = "regression" if kind == "float" else "classification"  # most targets of whole numbers are classes
-    return "numeric" if task == "regression" else "categorical"
+        task = "regression" if values.kind == "float" else "classification"  # most whole numbers are classes
+    if task == "regression":
+        return Taken("numeric", "it is a number to be predicted")
+    if values.kind == "bool":
+        return Taken("boolean", "its values are true and false")
+    return Taken("categorical", "it is a class to be predicted")
 
 
-def _entry(name: str, kind: str, is_bool: bool, is_target: bool, ask: Ask | None) -> str:
-    if is_bool:
-        return "{type: categorical, categories: [false, true]}"
-    if kind == "categorical":
-        what = "classes" if is_target else "categories"
-        answer = ask(f"{name}: public {what}, separated by commas") if ask else ""
-        return f"{{type: categorical, categories: {_list(answer)}}}"
-    low, high = (_number(ask(f"{name}: public {bound} bound") if ask else "") for bound in ("lower", "upper"))
-    return f"{{type: numeric, low: {low}, high: {high}}}"
+def _texts(values: Values) -> list[str]:
+    if values.kind in ("unsupported", "date"):
+        return []
+    return [value for value in values.objects() if isinstance(value, str)]
 
 
-def _list(answer: str) -> str:
-    items = [item.strip() for item in answer.split(",") if item.strip()]
-    return "[" + ", ".join(_scalar(item) for item in items) + "]" if items else MARK
-
-
-def _number(answer: str) -> str:
-    text = answer.strip()
-    return text if re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", text) else MARK
-
-
-def _scalar(item: str) -> str:
-    return item if _number(item) != MARK else _quoted(item)
-
-
-def _quoted(text: str) -> str:
-    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{2,}", text) and text not in ("true", "false", "null", MARK)
-    return text if plain else json.dumps(text, ensure_ascii=False)
+def _list(names: list[str]) -> str:
+    return "[" + ", ".join(map(quoted, names)) + "]"

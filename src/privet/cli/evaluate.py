@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from privet.cli.console import note, print_json, print_table, refuse_overwriting, say, working, write_json
-from privet.cli.options import Data, Delta, Force, Jobs, Json, ModelFile, Target
+from privet.cli.options import Data, Decimal, Delta, Encoding, Force, Jobs, Json, ModelFile, NaWords, Separator, Target
 from privet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -40,6 +40,10 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the figures, for `privet report`.", metavar="FILE")
     ] = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    na: NaWords = None,
     jobs: Jobs = 1,
     as_json: Json = False,
     force: Force = False,
@@ -59,6 +63,7 @@ def evaluate(
     """
     import privet
     from privet.cli.data import read_labelled
+    from privet.cli.text_forms import TextOptions
     from privet.report.evaluation import measure
 
     if epsilon is None and by is not None:
@@ -70,7 +75,8 @@ def evaluate(
     estimator = privet.load(model)
     estimator.set_params(n_jobs=jobs)
     with working("reading"):
-        frame, name = read_labelled(data, estimator.schema_, target)
+        form = TextOptions.of(separator, encoding, decimal, na)
+        frame, name = read_labelled(data, estimator.schema_, target, form, private=epsilon is not None)
     if epsilon is not None:
         with working("predicting"):
             found = privet.evaluate(

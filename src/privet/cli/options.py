@@ -7,7 +7,19 @@ import typer
 
 Data = Annotated[
     list[Path],
-    typer.Argument(help="CSV or Parquet files, or folders of them.", metavar="DATA", show_default=False),
+    typer.Argument(help="CSV, Parquet, Excel and other files, or folders of them.", metavar="DATA", show_default=False),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(help="Between the cells of a text file: one character, or tab.", metavar="CHARACTER"),
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="Of a text file, such as latin-1 or utf-16; found out by default.", metavar="NAME")
+]
+Decimal = Annotated[str | None, typer.Option(help="The decimal sign of a text file: . or ,", metavar="SIGN")]
+NaWords = Annotated[
+    list[str] | None,
+    typer.Option("--na", help="A word for missing values in place of the usual; repeat for more.", metavar="WORD"),
 ]
 ModelFile = Annotated[Path, typer.Argument(help="A model file.", metavar="MODEL", show_default=False)]
 SchemaFile = Annotated[

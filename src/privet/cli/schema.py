@@ -10,7 +10,7 @@ import typer
 
 from privet.cli.console import note, print_json, print_table, refuse_overwriting, say
 from privet.cli.exits import Exit
-from privet.cli.options import Data, Force, Json, Target
+from privet.cli.options import Data, Decimal, Encoding, Force, Json, NaWords, Separator, Target
 
 app = typer.Typer(help="Say what is public: draft a schema, check a table against it.", no_args_is_help=True)
 
@@ -32,13 +32,19 @@ def init(
         bool,
         typer.Option("--unsafe-infer", help="Read bounds and categories off the data. Nothing is guaranteed then."),
     ] = False,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    na: NaWords = None,
     ask: Annotated[bool, typer.Option("--ask/--no-ask", help="Ask for bounds and categories on a terminal.")] = True,
     force: Force = False,
 ) -> None:
     """Draft a schema from the names and types of columns.
 
-    Every bound and category is left for you to fill in, from public knowledge and not from the data. An unfinished
-    draft cannot be used. On a terminal you are asked for each of them; an empty answer leaves one for later.
+    Says what each column was taken for: numbers, dates, truth values, categories, identifiers and free text, of which
+    the last two are not used. Every bound and category is left for you to fill in, from public knowledge and not from
+    the data. An unfinished draft cannot be used. On a terminal you are asked for each of them, and can give a column
+    another type or leave it out; an empty answer leaves one for later.
 
     Examples:
 
@@ -49,7 +55,9 @@ def init(
       privet schema init people.parquet --target income --unsafe-infer -o guess.yaml
     """
     from privet.cli.data import read_undeclared
-    from privet.cli.drafts import MARK, draft
+    from privet.cli.drafts import draft
+    from privet.cli.questions import MARK
+    from privet.cli.text_forms import TextOptions
     from privet.errors import SchemaError
     from privet.parameters import check_choice
     from privet.schema.schema import Schema, Task
@@ -59,16 +67,17 @@ def init(
     if out.suffix.lower() not in (".yaml", ".yml"):
         raise SchemaError(f"{out}: a draft is YAML; end the name in .yaml")
     refuse_overwriting(out, force)
+    form = TextOptions.of(separator, encoding, decimal, na)
     if unsafe_infer:
-        Schema.infer(read_undeclared(data)[0], target, task=kind).save(out)
+        Schema.infer(read_undeclared(data, options=form)[0], target, task=kind).save(out)
         note("These bounds and categories were read off the data. The file says so, and so will every ledger:")
         note("models trained with it have no privacy guarantee, until a person replaces them by public knowledge.")
         say(f"wrote {out}")
         return
     interactive = ask and sys.stdin.isatty() and sys.stdout.isatty()
     question = (lambda text: str(typer.prompt(text, default="", show_default=False))) if interactive else None
-    frame, guessed = read_undeclared(data, rows=MOST_ROWS_FOR_TYPES)
-    text = draft(frame, target, task=kind, guessed=guessed, ask=question)
+    frame, guessed = read_undeclared(data, MOST_ROWS_FOR_TYPES, form)
+    text = draft(frame, target, task=kind, guessed=guessed, ask=question, tell=note)
     replace_text(out, text)
     say(f"wrote {out}")
     left = text.count(f": {MARK}")
@@ -79,9 +88,14 @@ def init(
 def check(
     schema_file: Annotated[Path, typer.Argument(help="The schema.", metavar="SCHEMA")],
     data: Annotated[
-        list[Path] | None, typer.Argument(help="CSV or Parquet files, or folders of them.", metavar="[DATA]...")
+        list[Path] | None,
+        typer.Argument(help="CSV, Parquet, Excel and other files, or folders of them.", metavar="[DATA]..."),
     ] = None,
     target: Target = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    na: NaWords = None,
     as_json: Json = False,
 ) -> None:
     """Check that a schema is finished and valid; if data is given, list all ways in which the data breaks it.
@@ -97,6 +111,7 @@ def check(
     """
     from privet.cli.data import read_any
     from privet.cli.drafts import load_schema
+    from privet.cli.text_forms import TextOptions
 
     schema = load_schema(schema_file)
     content = {"schema": str(schema_file), "digest": schema.digest(), "inferred": schema.inferred}
@@ -108,7 +123,7 @@ def check(
             if schema.inferred:
                 say(f"nothing can be guaranteed with it: {schema.inferred}")
         return
-    frame, name = read_any(data, schema, target)
+    frame, name = read_any(data, schema, target, TextOptions.of(separator, encoding, decimal, na))
     report = schema.check(frame, name)
     # Counts of records are private, and nobody needs them to repair a table.
     rows = [(found.column, found.kind, found.message) for found in report.findings]

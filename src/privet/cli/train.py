@@ -7,22 +7,31 @@ from typing import Annotated
 
 import typer
 
-from privet.cli.console import print_json, refuse_overwriting, say, working
+from privet.cli.console import note, print_json, refuse_overwriting, say, working
 from privet.cli.options import (
     Data,
+    Decimal,
     Delta,
+    Encoding,
     Force,
     Full,
     Jobs,
     Json,
     Learner,
+    NaWords,
     PublicSeed,
     RowsHint,
     SchemaFile,
+    Separator,
     Settings,
     Target,
 )
 from privet.cli.spending import BudgetAddress, Dataset, Purpose, charged_to, what_is_left
+
+HINT = (
+    "privet: hint: labels and values that the schema does not know are left out or mapped, and a training cannot say "
+    "so; run `privet schema check {schema} {data}` first"
+)
 
 
 def train(
@@ -44,6 +53,10 @@ def train(
     budget: BudgetAddress = None,
     dataset: Dataset = None,
     purpose: Purpose = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
+    na: NaWords = None,
     jobs: Jobs = 1,
     full: Full = False,
     as_json: Json = False,
@@ -65,9 +78,10 @@ def train(
     from privet.cli.data import read_labelled
     from privet.cli.drafts import load_schema
     from privet.cli.learners import make_estimator
+    from privet.cli.text_forms import TextOptions
     from privet.privacy.text import guarantee_as_data
 
-    public = load_schema(schema)
+    public, form = load_schema(schema), TextOptions.of(separator, encoding, decimal, na)
     page_path = out.with_suffix(".html")
     refuse_overwriting(out, force)
     if page:
@@ -76,7 +90,8 @@ def train(
     estimator = make_estimator(learner, settings or [], random_state=public_seed, **own)
     estimator.plan()  # reports invalid parameters before the data is read
     with working("reading"):
-        frame, name = read_labelled(data, public, target)
+        frame, name = read_labelled(data, public, target, form)
+    note(HINT.format(schema=schema, data=" ".join(map(str, data))))
     with charged_to(budget, dataset, purpose), working("training"):
         estimator.fit(frame.drop(columns=name), frame[name])
     with working("writing"):

@@ -1,0 +1,46 @@
+"""Making text harmless where others run it: cells of spreadsheets, and control characters on a terminal."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FORMULA = re.compile(r"[=+\-@\t\r\n]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # all but tab, line feed
+
+
+def printable(text: str) -> str:
+    r"""Return a text with control characters written out, so that a name cannot steer a terminal.
+
+    Examples
+    --------
+    >>> print(printable("age\x1b[2J"))
+    age\x1b[2J
+    """
+    return _CONTROL.sub(lambda found: repr(found.group())[1:-1], text)
+
+
+def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose texts no spreadsheet takes for a formula: an apostrophe is put before them."""
+    safe = frame.rename(columns=lambda name: _harmless(str(name)))
+    for place, name in enumerate(frame.columns):
+        if frame.dtypes.iloc[place].kind not in "biufM":
+            safe[safe.columns[place]] = frame[name].map(_harmless, na_action="ignore")
+    return safe
+
+
+def _harmless(value: Any) -> Any:
+    if not isinstance(value, str) or not _FORMULA.match(value) or _is_number(value):
+        return value
+    return f"'{value}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
