@@ -112,6 +112,7 @@ def test_the_form_is_said_once_and_options_override_it(tmp_path, expected, capsy
 
 
 @given(st.integers(0, 3), st.text(max_size=8), st.sampled_from(NAMES[:7]))
+@pytest.mark.slow
 def test_no_record_changes_how_another_is_read(row, value, column) -> None:
     """The law of encoding, for the way from a file: a changed record changes its own codes alone."""
     import tempfile
