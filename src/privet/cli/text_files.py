@@ -106,7 +106,7 @@ def _only_table(path: Path, archive: zipfile.ZipFile) -> str:
 
 def _zstandard() -> Any:
     if find_spec("zstandard") is None:
-        raise ParameterError("reading .zst files needs zstandard; pip install zstandard, or unpack the file")
+        raise ParameterError("reading .zst files needs zstandard; pip install 'privet[office]', or unpack the file")
     import zstandard
 
     return zstandard
