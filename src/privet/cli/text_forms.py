@@ -105,7 +105,7 @@ class TextForm:
         letters = "utf-8" if self.encoding == "utf-8-sig" else self.encoding
         if self.errors == OTHERWISE_WINDOWS_1252:
             letters += " (other bytes as windows-1252)"
-        missing = " ".join(word or "empty" for word in self.na)
+        missing = "empty, NA and the like" if self.na == MISSING else " ".join(word or "empty" for word in self.na)
         return f"{apart} between cells, {decimal}, {letters}, missing: {missing}"
 
     def number(self, text: str) -> str:
