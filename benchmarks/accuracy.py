@@ -9,7 +9,8 @@
 
 Peers run in environments of their own, which are built on first use. ``arena/data.py`` says which data sets were used
 to fix rules, and which files are left out and why. Written to ``docs/results``: ``accuracy.csv`` (every mean),
-``accuracy_ranks.csv``, ``accuracy.svg``, ``accuracy.md``, and ``accuracy_regression.csv`` and ``.md``.
+``accuracy_ranks.csv``, ``accuracy.svg``, ``accuracy_short.svg``, ``accuracy.md``, and ``accuracy_regression.csv``
+and ``.md``.
 """
 
 from __future__ import annotations
@@ -118,6 +119,7 @@ def report(cells: Sequence[Cell], found: Sequence[Task], out: Path) -> None:
     places = pd.concat(every_place)
     places.to_csv(out / "accuracy_ranks.csv", index=False, float_format="%.4f", lineterminator="\n")
     picture.draw(places[places.kind == "two classes"], out / "accuracy.svg")
+    picture.draw_short(places[places.kind == "two classes"], out / "accuracy_short.svg")
 
 
 def report_regression(cells: Sequence[Cell], out: Path) -> None:

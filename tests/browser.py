@@ -20,15 +20,22 @@ CONTRASTS = """
   const light = c => 0.2126 * channel(c[0]) + 0.7152 * channel(c[1]) + 0.0722 * channel(c[2]);
   const parse = text => text.match(/[\\d.]+/g).map(Number);
   const behind = e => {
-    for (let p = e; p; p = p.parentElement) {
-      const c = parse(getComputedStyle(p).backgroundColor);
-      if (c.length === 3 || c[3] > 0) return c;
-    }
-    return [255, 255, 255];
+    if (!e) return [255, 255, 255];
+    const c = parse(getComputedStyle(e).backgroundColor), share = c.length === 3 ? 1 : c[3];
+    if (share === 1) return c;
+    const under = behind(e.parentElement);
+    return [0, 1, 2].map(k => share * c[k] + (1 - share) * under[k]);
   };
   const ratio = (a, b) => {
     const [x, y] = [light(a), light(b)].sort((p, q) => q - p);
     return (x + 0.05) / (y + 0.05);
+  };
+  const unseen = e => {
+    for (let p = e; p; p = p.parentElement) {
+      const s = getComputedStyle(p);
+      if (s.visibility === 'hidden' || s.opacity === '0') return true;
+    }
+    return false;
   };
   const found = [];
   for (const e of document.body.querySelectorAll('*')) {
@@ -36,15 +43,20 @@ CONTRASTS = """
     if (!own || ['title', 'desc'].includes(e.tagName.toLowerCase())) continue;
     const style = getComputedStyle(e), drawn = e.closest('svg') !== null;
     const colour = parse(drawn ? style.fill : style.color);
-    if (e.getClientRects().length === 0 || style.visibility === 'hidden') continue;
-    found.push([ratio(colour, behind(drawn ? e.closest('svg') : e)), e.tagName + ' ' + e.textContent.slice(0, 40)]);
+    const place = e.getBoundingClientRect();
+    if (!place.width || place.right <= 0 || place.left >= innerWidth || unseen(e)) continue;
+    let share = colour.length === 3 ? 1 : colour[3];
+    for (let p = e; p; p = p.parentElement) share *= Number(getComputedStyle(p).opacity);
+    const ground = behind(drawn ? e.closest('svg') : e);
+    const seen = [0, 1, 2].map(k => share * colour[k] + (1 - share) * ground[k]);
+    found.push([ratio(seen, ground), e.tagName + ' ' + e.textContent.slice(0, 40)]);
   }
   return found.sort((a, b) => a[0] - b[0]);
 })()
 """
 
 # Pairs of texts that cover one another by more than a pixel: two lines of one paragraph never do, nor does a text that
-# cannot be seen.
+# cannot be seen or that stays in place while the page scrolls below it.
 OVERLAPPING_TEXTS = """
 (() => {
   const found = [];
@@ -53,11 +65,16 @@ OVERLAPPING_TEXTS = """
   while (walker.nextNode()) {
     const node = walker.currentNode, parent = node.parentElement;
     if (!node.textContent.trim() || parent.closest('title, desc, script, style, .skip, [hidden]')) continue;
-    if (getComputedStyle(parent).visibility === 'hidden' || getComputedStyle(parent).opacity === '0') continue;
+    let hidden = false;
+    for (let p = parent; p; p = p.parentElement) {
+      const s = getComputedStyle(p);
+      hidden ||= s.visibility === 'hidden' || s.opacity === '0' || s.position === 'fixed' || s.position === 'sticky';
+    }
+    if (hidden) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
     for (const r of range.getClientRects()) {
-      if (r.width > 2 && r.height > 2) boxes.push([r.left, r.top, r.right, r.bottom, node.textContent.trim(), parent]);
+      if (r.width > 2 && r.height > 2 && r.right > 0 && r.left < innerWidth) boxes.push([r.left, r.top, r.right, r.bottom, node.textContent.trim(), parent]);
     }
   }
   const clipped = (a) => {
@@ -164,12 +181,14 @@ class Browser:
         for kind in ("keyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
 
-    def screenshot(self, path: Path, width: int = 1100, height: int | None = None) -> None:
-        """Write a picture of the page, all of it unless a height is given."""
+    def screenshot(self, path: Path, width: int = 1100, height: int | None = None, top_of: str = "body") -> None:
+        """Write a picture of the page from the top of an element on, all of it unless a height is given."""
         size = {"deviceScaleFactor": 1, "mobile": False}
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height or 800, **size)
         content = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": width, "height": height or content["height"], "scale": 1}
+        top = self.evaluate(f"document.querySelector('{top_of}').getBoundingClientRect().top + scrollY")
+        y = max(0, top - 12)
+        clip = {"x": 0, "y": y, "width": width, "height": height or content["height"] - y, "scale": 1}
         picture = self.call("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(picture["data"]))
 

@@ -41,3 +41,42 @@ def draw(places: pd.DataFrame, path: Path) -> None:
             panel.minorticks_off()
         save_svg(figure, path)
         plt.close(figure)
+
+
+SHORT = ("Boosting", "PrivaTree", "MultinomialForest", "RandomDecisionForest", "DP-EBM, tuned")
+
+
+def draw_short(places: pd.DataFrame, path: Path) -> None:
+    """Draw mean accuracies under approximate guarantees, of a few methods, each named beside its line."""
+    from matplotlib import pyplot as plt
+
+    part = places[(places.rivals == "approximate") & (places.measure == "accuracy") & places.method.isin(SHORT)]
+    with common_style():
+        figure, axes = plt.subplots(figsize=(7.2, 4.2))
+        last = {}
+        for method, colour, marker in zip(SHORT, COLOURS, MARKERS, strict=False):
+            line = part[part.method == method].sort_values("epsilon")
+            axes.plot(line.epsilon, 100 * line["mean"], color=colour, marker=marker, linewidth=2)
+            last[method] = (float(100 * line["mean"].iloc[-1]), colour)
+        names = sorted(last, key=lambda method: last[method][0])
+        low, high = axes.get_ylim()
+        height = -float("inf")
+        for method in names:  # from below, each at least a line above the one before
+            value, colour = last[method]
+            height = max(value, height + 0.05 * (high - low))
+            axes.annotate(
+                method,
+                (4, height),
+                xytext=(10, 0),
+                textcoords="offset points",
+                va="center",
+                color=colour,
+                weight="bold",
+            )
+        epsilons = sorted(part.epsilon.unique())
+        axes.set(xscale="log", xlabel="epsilon", ylabel="accuracy in percent, mean of all sets")
+        axes.set_xticks(epsilons, [format(epsilon, "g") for epsilon in epsilons])
+        axes.minorticks_off()
+        axes.spines[["top", "right"]].set_visible(False)
+        save_svg(figure, path)
+        plt.close(figure)
