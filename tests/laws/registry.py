@@ -1,4 +1,4 @@
-"""Every learner of the house, in the settings in which the laws look at it. A law fails for one not listed here."""
+"""Every learner, in the settings in which the laws look at it. A law fails for one not listed here."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,4 +1,4 @@
-"""The auditor on every learner of the house: not refuted, and tight enough that silent over-noising would show."""
+"""The auditor on every learner of the library: not refuted, and tight enough that silent over-noising would show."""
 
 from fractions import Fraction
 

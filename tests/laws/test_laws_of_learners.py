@@ -1,4 +1,4 @@
-"""The laws that every learner of the house obeys, whatever it learns and however."""
+"""The laws that every learner of the library obeys, whatever it learns and however."""
 
 import pickle
 

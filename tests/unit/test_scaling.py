@@ -51,7 +51,7 @@ class OnAnyWidth(SchemaScaler):
 
 
 EXPECTED = {
-    # Errors depend on names and declared types only, and are in the words of the house.
+    # Errors depend on names and declared types only, and are in the words that all estimators use.
     "check_estimators_empty_data_messages": "an empty frame gives an empty result",
     "check_complex_data": "each value for itself: a complex number is no number",
     "check_n_features_in_after_fitting": "another number of columns is refused in other words",

@@ -76,7 +76,7 @@ class Path:
 
 
 @dataclass(frozen=True)
-class Dealt(Coins):
+class ForcedParts(Coins):
     """Secret coins with a forced outcome."""
 
     parts: tuple[int, ...] = ()
@@ -120,7 +120,7 @@ class Enumerating:
     def coins(self, weights: tuple[Fraction, ...]) -> Coins:
         """Force a part for each record."""
         probabilities = np.tile(np.array([float(w) for w in weights]), (self._n_records, 1))
-        return Dealt(b"", weights, self._answer("coins", probabilities, hidden=True))
+        return ForcedParts(b"", weights, self._answer("coins", probabilities, hidden=True))
 
     def _answer(self, name: str, probabilities: NDArray[np.float64], *, hidden: bool) -> Outcome:
         self.questions.append((name, probabilities, hidden))

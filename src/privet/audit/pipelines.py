@@ -23,7 +23,7 @@ REMEDIES: dict[Kind, str] = {
     "leave it out, since trees need no scaling",
     "copies": "fit on the records as they are; or give each record an id, declare Unit('row_id', 1) with "
     "neighbours='replace', and let the id reach the estimator",
-    "resampled": "deal records out by something of the record itself, or declare neighbours='replace' where only their "
+    "resampled": "divide records by something of the record itself, or declare neighbours='replace' where only their "
     "number decides",
     "after": "do not publish it, or compute it on public records",
     "fails": "use steps that take every value that the schema allows",

@@ -114,7 +114,7 @@ def loss_along_a_run(subject: Subject, data: DataSet, neighbour: DataSet, seed: 
     Raises
     ------
     AuditError
-        If the learner deals its records by secret coins, or a law is too large to be written down.
+        If the learner divides its records by secret coins, or a law is too large to be written down.
     """
     first = Followed(public_rng(seed))
     subject.run(data, first)

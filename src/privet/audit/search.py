@@ -50,7 +50,7 @@ def search(subject: Subject, steps: int, seed: int = 0) -> ExactResult:
     Raises
     ------
     AuditError
-        If the learner deals its records by secret coins, or the schema has too many cells.
+        If the learner divides its records by secret coins, or the schema has too many cells.
     """
     climb = _Climb(subject, public_rng(seed))
     for _ in range(steps):

@@ -42,7 +42,7 @@ MAX_BYTES = 64 << 20
 
 # Limits on what a file may make the reader allocate.
 _MOST_VALUES = 1_000_000  # JSON values that are not within an array's bytes
-_MOST_ARRAY_BYTES, _MOST_RATIO = 32 << 20, 64  # of all arrays together: this, and so many times the file's size
+_MOST_ARRAY_BYTES, _MOST_RATIO = 32 << 20, 64  # of all arrays together: this, and this many times the file's size
 _MOST_CELLS = 1_000_000  # of all grids together
 
 _LIBRARY = re.compile(r"[0-9A-Za-z.+-]{1,40}")

@@ -16,7 +16,7 @@ from privet.schema.encoding import Encoding
 from privet.tables import Table
 
 PlanT = TypeVar("PlanT", bound=Plan)
-Sharing = Literal["sequential", "disjoint"]  # all trees see all records, or each record is dealt to one tree
+Sharing = Literal["sequential", "disjoint"]  # all trees see all records, or each record is assigned to one tree
 
 
 @dataclass(frozen=True)

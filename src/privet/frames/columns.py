@@ -22,7 +22,7 @@ from privet.errors import SchemaError
 
 Category = str | int | float | bool
 Kind = Literal["number", "float", "bool", "string", "object", "null", "date", "unsupported"]
-_ROWS_LOOKED_UP_AT_ONCE = 1 << 14  # intermediate results of so many rows stay in a cache
+_ROWS_LOOKED_UP_AT_ONCE = 1 << 14  # intermediate results of this many rows stay in a cache
 _MOST_TABLE_ENTRIES = 1 << 16  # of a lookup table from integers to codes; one of this size is made in no time
 # How these types convert to a number, hash and compare is known, and they never warn.
 _PLAIN = frozenset({type(None), bool, int, float, str, bytes, Decimal, np.bool_, np.int64, np.float64, np.str_})

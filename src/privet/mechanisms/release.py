@@ -49,7 +49,7 @@ class Outcomes(Protocol):
         ...
 
     def cuts(self, below: IntArray, n_cuts: int, event: Event) -> IntArray:
-        """Return sorted cuts of a grid that has so many records at or below each cell."""
+        """Return sorted cuts of a grid that has this many records at or below each cell."""
         ...
 
     def coins(self, weights: tuple[Fraction, ...]) -> Coins:
@@ -144,7 +144,7 @@ class Release:
         return raw_records.take_out(table)
 
     def coins(self, table: Table, weights: Sequence[Fraction] | int, name: str = "part") -> Table:
-        """Deal the records into parts by secret coins; `weights` may be a number of equal parts.
+        """Divide the records into parts by secret coins; `weights` may be a number of equal parts.
 
         Nothing is released, so nothing is charged. Mechanisms that see different parts may be charged in parallel.
         """
@@ -154,7 +154,7 @@ class Release:
 
     @contextmanager
     def mixture(self, table: Table, planned: Mixture, name: str = "part of a mixture") -> Iterator[tuple[Table, ...]]:
-        """Deal the records by fresh secret coins, with the planned weights; charges inside compose as a mixture.
+        """Divide the records by fresh secret coins, with the planned weights; charges inside compose as a mixture.
 
         Yields one view of the table for each part. The first event or branch charged inside must look at the first
         part, the second at the second, and so on; see `privet.privacy.events.Mixture`.
@@ -162,9 +162,9 @@ class Release:
         *Privacy.* The coins are tossed here and nowhere else, so no two mixtures share them, and they are forgotten
         with the views. The caller uses each view for its own charges only.
         """
-        dealt = table.derive(name, self._outcomes.coins(planned.weights))
+        divided = table.derive(name, self._outcomes.coins(planned.weights))
         with self.ledger.mixture(planned.weights):
-            yield tuple(PartOf(dealt, name, part) for part in range(len(planned.weights)))
+            yield tuple(PartOf(divided, name, part) for part in range(len(planned.weights)))
 
     @contextmanager
     def filter(self, planned: Filter) -> Iterator[None]:
@@ -300,7 +300,7 @@ class Forced:
         """Return the recorded coins."""
         question, coins = self._pop()
         if question != weights or not isinstance(coins, Coins):
-            raise ReplayError("the replay dealt records where the recording did not, or with other weights")
+            raise ReplayError("the replay divided records where the recording did not, or with other weights")
         return coins
 
     def finish(self) -> None:

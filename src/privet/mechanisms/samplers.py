@@ -56,7 +56,7 @@ OPENDP_DRAWS = 16
 _LARGEST_SCALE = 2**50
 # How many digits (of 16 bits) of the powers of 1/e are tabulated at first; they hardly ever are too few.
 _FIRST_POWER_DIGITS = 4
-# The most words that are fetched at once; so many stay in the processor's cache.
+# The most words that are fetched at once; this many stay in the processor's cache.
 _MOST_WORDS_AT_ONCE = 2**15
 
 

@@ -156,7 +156,7 @@ class Node:
 
 
 def read_tree(forest: Forest, tree: int, says: LeafReader | None = None) -> Node:
-    """Return the root of one of a forest's trees; its leaves say what was released unless told otherwise."""
+    """Return the root of one of a forest's trees; its leaves say what was released unless another value is given."""
     return root(forest.encoding, forest.structure, tree, says or released(forest))
 
 

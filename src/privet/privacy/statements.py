@@ -27,7 +27,7 @@ RECORDS_PER_DELTA = 10  # where it is known, delta should be at most one in this
 _MEANING: dict[Strength, str] = {
     "strong": "a strong guarantee by common practice",
     "moderate": "a moderate guarantee: it still bounds every attack, but loosely",
-    "weak": "a weak guarantee: treat the model as if it told facts about people",
+    "weak": "a weak guarantee: treat the model as if it stated facts about people",
     "hardly any": "hardly any guarantee: treat the model like the records themselves",
     "none": "no guarantee worth the name: treat the model like the records themselves",
 }

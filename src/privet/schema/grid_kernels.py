@@ -14,7 +14,7 @@ from privet.schema.grids import prepared
 
 _ROWS_IN_TURN = 256  # one cache line of each of these rows fits into the first-level cache and serves eight features
 _SEARCHES_SIDE_BY_SIDE = 8
-_ROWS_CONVERTED_AT_ONCE = 16_384  # a buffer of so many doubles stays in the second-level cache
+_ROWS_CONVERTED_AT_ONCE = 16_384  # a buffer of this many doubles stays in the second-level cache
 
 Floats = NDArray[np.float64]
 

@@ -61,7 +61,7 @@ class Described(ABC):
     schema : Schema, optional
         What is public, for estimators that have no schema of their own.
     id : str, optional
-        A column with another value in every record, by which records are dealt to trees.
+        A column with another value in every record, by which records are assigned to trees.
     """
 
     def __init__(self, *, target: str | None = None, schema: Schema | None = None, id: str | None = None) -> None:

@@ -47,7 +47,7 @@ class ParquetTable(Described):
         temporary files go. Only you can read what is in it. It is removed at the end of the fit; after a crash, by the
         next fit that spills to the same place.
     id : str, optional
-        A column with another value in every record. Records are then dealt to trees by it, otherwise by their place.
+        A column with another value in every record. Records are then assigned to trees by it, otherwise by their place.
     progress : bool, optional
         Whether to show how far a fit has come; by default if standard error is a terminal.
 

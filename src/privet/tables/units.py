@@ -96,7 +96,7 @@ def read_units(column: Any) -> Units:
         "unsupported",
         "date",
     ):  # read as equal, or as equal days, which would merge people into one unit
-        raise SchemaError(f"units cannot be told from a column of dtype {values.dtype}; convert it to text or integers")
+        raise SchemaError(f"units cannot be read from a column of dtype {values.dtype}; convert it to text or integers")
     data, texts = values.data, None
     if values.labels is not None:
         of_label, words, texts = _number_texts(map(canonical_id, values.labels))

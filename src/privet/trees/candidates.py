@@ -122,7 +122,7 @@ def score_candidates(
 
 
 ALL_SUBSETS_UP_TO = 12  # categories: 2047 subsets
-WALKS = 2048  # about so many candidates come from random orders of a feature's many categories
+WALKS = 2048  # about this many candidates come from random orders of a feature's many categories
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,10 @@ from privet.trees.kernels.blocks import Codes, Whole
 from privet.trees.kernels.step_down import StepDown
 from privet.trees.scores import Score, score_of_counts
 
-_ROWS_AT_ONCE = 4096  # row numbers and keys of so many records stay in the nearest cache while all features are counted
-_BYTE_CODES = 256  # a byte cannot be beyond a table of so many counters: no comparison in the innermost loop
+_ROWS_AT_ONCE = (
+    4096  # row numbers and keys of this many records stay in the nearest cache while all features are counted
+)
+_BYTE_CODES = 256  # a byte cannot be beyond a table of this many counters: no comparison in the innermost loop
 
 _ONE = np.uint32(1)
 _whole = np.uint64  # unsigned numbers as indices: no branch for negative ones

@@ -38,7 +38,7 @@ def check_leaves_fit(n_leaves: int, n_classes: int) -> None:
 
 
 def memory_of_machine() -> int:
-    """Return the bytes of physical memory, or a modest guess where the system does not tell."""
+    """Return the bytes of physical memory, or a modest guess where the system does not say."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -140,7 +140,7 @@ class CompRFClassifier(PrivateClassifier):
     n_trees : int, default=100
         Number of trees.
     min_leaf : int, default=5
-        Nodes with at most so many points are not split.
+        Nodes with at most this many points are not split.
     n_rows_hint : int, optional
         Not used.
     random_state : int, RandomState, Generator or None

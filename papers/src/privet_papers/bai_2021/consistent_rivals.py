@@ -60,14 +60,14 @@ class Denil14Classifier(PrivateClassifier):
     n_trees : int, default=100
         Number of trees.
     min_leaf : int, default=5
-        A split must leave so many estimation points on both sides.
+        A split must leave at least this many estimation points on both sides.
     partition_rate : float, default=1.0
         Structure points for each estimation point.
     n_features : int, optional
         The mean of 1 + Poisson, the number of features that a node looks at; by default the square root of how many
         there are.
     n_points : int, default=100
-        A node draws so many structure points for each feature; its split must lie between their values. The papers
+        A node draws this many structure points for each feature; its split must lie between their values. The papers
         that cite Denil14 do not say how many.
     n_rows_hint : int, optional
         Not used.
@@ -152,7 +152,7 @@ class BernoulliForestClassifier(PrivateClassifier):
     n_trees : int, default=100
         Number of trees.
     min_leaf : int, default=5
-        A split must leave so many estimation points on both sides.
+        A split must leave at least this many estimation points on both sides.
     partition_rate : float, default=1.0
         Structure points for each estimation point.
     n_features : int, optional

@@ -92,7 +92,7 @@ def grow_pivot_tree(
     n_classes : int
         Number of classes.
     n_structure : int
-        Pivots are drawn from so many structure points, and the rest label the leaves; 0 to use all points for both.
+        Pivots are drawn from this many structure points, and the rest label the leaves; 0 to use all points for both.
     by_class : bool
         Whether the two pivots must be of different classes.
     split_above : int

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 FLAW = "smooth sensitivity in the exponential mechanism: the scale depends on the data, and no finite epsilon holds"
 _STEPS = 1 << 32
-_MOST_SCORE = float(1 << 60)  # stands for all that is larger: a probability of e^-(2^28) is not to be told from zero
+_MOST_SCORE = float(
+    1 << 60
+)  # stands for all that is larger: a probability of e^-(2^28) cannot be distinguished from zero
 RATE = Fraction(1, _STEPS)
 
 

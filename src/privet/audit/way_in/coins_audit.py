@@ -83,8 +83,8 @@ def _records() -> Table:
     return MemoryTable(encoding, bits.astype(encoding.dtype)[np.newaxis], bits.astype(np.int32))
 
 
-def _parts(dealt: Table) -> Parts:
-    """Read the part of each record off a table that has been dealt."""
+def _parts(divided: Table) -> Parts:
+    """Read the part of each record off a table whose records have been divided."""
     found: list[Parts] = []
 
     def look(block: Block) -> Parts:
@@ -92,7 +92,7 @@ def _parts(dealt: Table) -> Parts:
         found.append(np.asarray(state, dtype=np.int64))
         return np.zeros(1, dtype=np.int64)
 
-    dealt.aggregate(look)
+    divided.aggregate(look)
     return np.concatenate(found)
 
 

@@ -174,7 +174,7 @@ class HistogramBase:
 
 
 def groups_of(grid: CellGrid, most: int) -> tuple[IntArray, IntArray]:
-    """Return the group of each cell, and the feature of each group; at most so many groups of a numeric feature."""
+    """Return the group of each cell, and the feature of each group; a numeric feature has at most this many groups."""
     group, feature_of = list[IntArray](), list[int]()
     for feature, n_cells in enumerate(grid.domains.n_codes.tolist()):
         cells = np.arange(n_cells)

@@ -76,7 +76,7 @@ def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: 
     """Return how to begin, from public facts: the kind of guarantee, the features, a guess at the number of records.
 
     Where the signal is small, many questions would only get noise for answers. Without a guess at the number of
-    records a middling signal is assumed.
+    records a moderate signal is assumed.
     """
     if share is not None and share.epsilon is not None:
         return _pure(encoding, None if n_rows is None else n_rows * float(share.epsilon) / steps, n_rows)
@@ -182,13 +182,13 @@ class Rounds:
     depth : int
         Levels of splits of each tree.
     patience : float
-        Where the leaves' sums are less than so many times their noise, the next rounds get twice as much.
+        Where the leaves' sums are less than this many times their noise, the next rounds get twice as much.
     split_part : Fraction
         Of each round's budget; the rest is for the leaves.
     n_rows : int, optional
         A public guess at the number of records.
     records_per_deviation : int
-        The noise of a leaf's sum is, to begin with, no more than one record in so many.
+        The noise of a leaf's sum is, to begin with, at most one record in this many.
     margin : float
         How much of the leaves' sums is taken for noise; see `privet.learners.boosting.gradient_growth`.
     """

@@ -16,7 +16,7 @@ _MOST_FEATURES = 100_000
 
 
 def fletcher_depth(n_continuous: int, n_discrete: int, rule: DepthRule = "table") -> int:
-    """Return the depth of a random tree over so many continuous and discrete features.
+    """Return the depth of a random tree over these numbers of continuous and discrete features.
 
     Parameters
     ----------

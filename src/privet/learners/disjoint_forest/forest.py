@@ -1,6 +1,6 @@
 """Forests on disjoint data with one label per leaf (Fletcher and Islam 2017), Algorithms 1 and 2, made sound.
 
-The trees are drawn without looking at the data. Each record is dealt to one tree by a secret coin, so that every tree
+The trees are drawn without looking at the data. A secret coin assigns each record to one tree, so that every tree
 may spend the whole budget. A leaf releases a label and nothing else; the forest takes a vote.
 """
 
@@ -46,8 +46,8 @@ class DisjointForestPlan(Plan):
     ----------
     depth : int
         Of every tree.
-    dealt : bool
-        Whether each record is dealt to one tree; else all trees see all records.
+    disjoint : bool
+        Whether each record is assigned to one tree; else all trees see all records.
     rule : LabelRule
         What the candidates for a label are scored by.
     labels : Event
@@ -55,7 +55,7 @@ class DisjointForestPlan(Plan):
     """
 
     depth: int
-    dealt: bool
+    disjoint: bool
     rule: LabelRule
     labels: Event
 
@@ -91,8 +91,8 @@ class DisjointForest:
         the leaf moves by at most one.
         """
         # without privacy every tree sees all records (section 2.4 of the paper)
-        dealt = self.composition == "disjoint" and share is not None
-        seen_by, sees = (1, PARTS) if dealt else (self.n_trees, ALL_RECORDS)
+        disjoint = self.composition == "disjoint" and share is not None
+        seen_by, sees = (1, PARTS) if disjoint else (self.n_trees, ALL_RECORDS)
         one_tree, rule = plan_labels(
             terms,
             f"labels in the leaves of {self.n_trees} trees",
@@ -103,7 +103,7 @@ class DisjointForest:
         )
         # Leaves of one tree are disjoint: one charge for each tree that sees a record, all of them in one event.
         labels = replace(one_tree, cost=Sequential((one_tree,) * seen_by).cost)
-        return DisjointForestPlan(self._depth(encoding), dealt, rule, labels)
+        return DisjointForestPlan(self._depth(encoding), disjoint, rule, labels)
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: DisjointForestPlan) -> Forest:
         """Algorithms 1 and 2."""
@@ -112,9 +112,9 @@ class DisjointForest:
         drawn = RandomTrees.draw(encoding, derive_seed(rng), self.n_trees, plan.depth, "multiway", self.max_leaves)
         trees = with_own_leaves(drawn)
         # Alg. 2, line 22. Differs from the paper: cut into equal parts, every part would depend on every record.
-        if plan.dealt:
+        if plan.disjoint:
             table = release.coins(table, self.n_trees, "tree")
-        counts = table.aggregate(LeafClassCounts(trees, encoding.n_classes, "tree" if plan.dealt else None))
+        counts = table.aggregate(LeafClassCounts(trees, encoding.n_classes, "tree" if plan.disjoint else None))
         # Alg. 2, line 25. Differs from the paper: a scale taken from the data ("smooth sensitivity") is not private.
         labels = release.choose(plan.rule.scores(counts), plan.labels)
         return Forest(encoding, trees, LeafLabels(labels.astype(np.uint16), abstain=encoding.n_classes))
@@ -151,7 +151,7 @@ class DisjointForestClassifier(PrivateClassifier):
     depth_rule : {"table", "printed"}, default="table"
         Which of the paper's two versions of that rule.
     composition : {"disjoint", "sequential"}, default="disjoint"
-        *disjoint*: a secret coin deals each record to one tree, and every tree spends all of epsilon. *sequential*:
+        *disjoint*: a secret coin assigns each record to one tree, and every tree spends all of epsilon. *sequential*:
         every tree sees all records and spends its part of epsilon, which takes ``n_trees`` times as long.
     empty : {"omit", "uniform"}, default="omit"
         How a leaf votes that has no records, or no clear majority. *omit*: it mostly abstains, since labels follow the

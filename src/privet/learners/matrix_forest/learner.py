@@ -103,8 +103,8 @@ class MatrixForest:
         if self.mode != "aggregate":
             return table.aggregate(LeafClassCounts(trees, n_classes))
         # "The training data is randomly split": by secret coins. Differs from the paper: equal parts would cost more.
-        dealt = release.coins(table, trees.n_trees, "tree")
-        counts = dealt.aggregate(LeafClassCounts(trees, n_classes, part="tree"))
+        divided = release.coins(table, trees.n_trees, "tree")
+        counts = divided.aggregate(LeafClassCounts(trees, n_classes, part="tree"))
         return hard_labels(counts) if setting.hard else counts
 
     def _answer(

@@ -1,7 +1,7 @@
 """The consistent multinomial forest (Bai, Li, Li, Yang, Jiang, Xia 2021), Algorithm 1 as printed. No privacy.
 
-Structure points choose the splits of a tree, estimation points label its leaves, and each tree deals them afresh. The
-private forest of the same idea is `private.py`.
+Structure points choose the splits of a tree, estimation points label its leaves, and each tree divides the records
+afresh. The private forest of the same idea is `private.py`.
 """
 
 from __future__ import annotations

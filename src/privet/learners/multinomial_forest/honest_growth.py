@@ -60,7 +60,7 @@ class HonestRule:
         best split of `n_features` random features, but with chance `p_feature` of one random feature only, and with
         chance `p_value` a random value of each (Wang et al. 2017).
     points : {"halves", "bootstrap"}, default="halves"
-        Disjoint structure and estimation points, dealt afresh for each tree; or one bootstrap sample as both.
+        Disjoint structure and estimation points, drawn afresh for each tree; or one bootstrap sample as both.
     partition_rate : float, default=1.0
         Structure points for each estimation point.
     criterion : {"gini", "entropy"}, default="gini"
@@ -143,7 +143,7 @@ class HonestRule:
 def grow_honest_forest(
     table: Table, release: Release, event: Event, rule: HonestRule, n_trees: int, rng: PublicRng, n_jobs: int = 1
 ) -> tuple[ExplicitTrees, IntArray]:
-    """Grow a forest on all records at once, each tree with its own deal of structure and estimation points.
+    """Grow a forest on all records at once, each tree with its own structure and estimation points.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def check_partition_rate(value: object) -> Fraction:
 
 
 def coin_weights(partition_rate: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the coin that makes so many structure points for each estimation point, to the nearest 2^-16.
+    """Return the coin that makes this many structure points for each estimation point, to the nearest 2^-16.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def honest_budget(
 
 
 def honest_depth(share: Share | None, n_rows: int | None, steps: int = 1) -> int:
-    """Return how deep a tree grows that may spend `share` on so many records: ``(log2(n epsilon) - 1) / 2`` levels.
+    """Return how deep a tree grows that may spend `share` on this many records: ``(log2(n epsilon) - 1) / 2`` levels.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ class Scratch(NamedTuple):
 
 @compiled
 def make_scratch(n_records: int, most_codes: int, all_codes: int, n_classes: int) -> Scratch:
-    """Make memory for a tree on so many records."""
+    """Make memory for a tree on this many records."""
     runs = min(n_records, most_codes) + 1
     return Scratch(
         np.zeros(most_codes * (n_classes + 1), np.int32),
@@ -156,7 +156,7 @@ def _count_by_sorting(codes: Any, rows: Any, columns: Any, width: int, scratch: 
 
 
 class CandidateLimits(NamedTuple):
-    """Which candidates count: both children keep so many estimation points; codes within a range.
+    """Which candidates count: both children keep at least this many estimation points; codes within a range.
 
     Attributes
     ----------

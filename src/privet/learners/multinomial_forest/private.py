@@ -1,10 +1,10 @@
 """The private multinomial forest, after Bai, Li, Li, Yang, Jiang and Xia (2021).
 
-Structure points choose the splits of a tree, estimation points label its leaves, and each tree deals them afresh. The
-paper's private mode is not private (its candidates and stops are read off the data) and has next to no signal (its
-scores are normalised by the data, and then disturbed as if they were not). Here the same idea is carried out with
-secret coins, public candidates, and scores that are counted in records. The paper's forest without privacy is
-`consistent.py`.
+Structure points choose the splits of a tree, estimation points label its leaves, and each tree divides the records
+afresh. The paper's private mode is not private (its candidates and stops are read off the data) and has next to no
+signal (its scores are normalised by the data, and then disturbed as if they were not). Here the same idea is carried
+out with secret coins, public candidates, and scores that are counted in records. The paper's forest without privacy
+is `consistent.py`.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ class MultinomialForest:
         Theorem 2, corrected: a tree whose structure points spend alpha and whose estimation points spend beta costs
         ``ln(r e^alpha + (1 - r) e^beta)``, not the larger of the two; see `privet.privacy.events.Mixture`.
         """
-        dealt = self.composition == "disjoint" and share is not None
-        passes = 1 if dealt else self.n_trees
-        n_rows = hints.n_rows // self.n_trees if hints.n_rows is not None and dealt else hints.n_rows
+        disjoint = self.composition == "disjoint" and share is not None
+        passes = 1 if disjoint else self.n_trees
+        n_rows = hints.n_rows // self.n_trees if hints.n_rows is not None and disjoint else hints.n_rows
         part = None if share is None else share * Fraction(1, passes)
         depth = honest_depth(part, n_rows, terms.steps) if self.max_depth is None else self.max_depth
         depth = depth if FeatureCodes.of(encoding).splittable.size else 0
@@ -149,7 +149,7 @@ class MultinomialForest:
 
 @contextmanager
 def _two_parts(table: Table, release: Release, tree: HonestTreePlan) -> Iterator[tuple[Table, ...]]:
-    """Give structure and estimation points, dealt by the mixture that was planned; all records twice without one."""
+    """Give structure and estimation points, divided by the planned mixture; all records twice without one."""
     if tree.mixture is None:
         yield table, table
     else:
@@ -189,14 +189,14 @@ class MultinomialForestClassifier(PrivateClassifier):
         How often a node takes a random split of a random feature, by a public coin. Above zero, every feature is split
         again and again whatever the data says, which keeps the forest consistent at a fixed epsilon.
     composition : {"sequential", "disjoint"}, default="sequential"
-        *sequential*: every tree sees all records and spends its part of epsilon. *disjoint*: a secret coin deals each
+        *sequential*: every tree sees all records and spends its part of epsilon. *disjoint*: a secret coin assigns each
         record to one tree, and every tree spends all of epsilon.
     n_rows_hint : int, optional
         A public guess at the number of records, its order of magnitude is enough. Decides the depth; never checked
         against the data.
     random_state : int, RandomState, Generator or None
-        Seeds what is public: candidates of features with very many categories, and gamma's coins. Noise and the deal
-        of the records never depend on it.
+        Seeds what is public: candidates of features with very many categories, and gamma's coins. Noise and how
+        records are divided never depend on it.
     n_jobs : int, optional
         Number of threads; results do not depend on it.
 
@@ -226,10 +226,10 @@ class MultinomialForestClassifier(PrivateClassifier):
     ``r A + (1 - r) B``, with A within e^(+-alpha) q and B within e^(+-beta) q. Hence its mean over c is at most
     ``r e^alpha + (1 - r) e^beta`` times that without x, and at least ``r e^-alpha + (1 - r) e^-beta`` times it, which
     is no smaller than one over the former (e^-x is convex). This needs coins that are secret and fresh for each tree;
-    with a fixed deal the cost is the larger of alpha and beta. Under zCDP we charge the larger of the two.
+    with a fixed division the cost is the larger of alpha and beta. Under zCDP we charge the larger of the two.
 
-    *Trees.* Sequential trees add up. On disjoint records, dealt by further coins, all trees grow side by side, and the
-    same mixture covers them all.
+    *Trees.* Sequential trees add up. On disjoint records, divided by further coins, all trees grow side by side, and
+    the same mixture covers them all.
 
     Every node is split down to the planned depth, and every leaf goes through the mechanism. Voting is
     post-processing. The running time of the selections depends on the counts; hiding it is out of scope.

@@ -187,7 +187,7 @@ class PrivaTreeClassifier(PrivateClassifier):
     n_trees : int, default=1
         More than one for a small forest that votes.
     composition : {"sequential", "disjoint"}, default="sequential"
-        *sequential*: every tree sees all records and spends its part of epsilon. *disjoint*: a secret coin deals each
+        *sequential*: every tree sees all records and spends its part of epsilon. *disjoint*: a secret coin assigns each
         record to one tree, and every tree spends all of epsilon.
     criterion : {"mix", "gini", "errors"}, default="mix"
         What makes a split a good one; see `privet.trees.scores`.

@@ -76,7 +76,7 @@ class RandomDecisionForest:
         return ForestShape(self.n_trees or rule.n_trees, self.max_depth or rule.max_depth)
 
     def event(self, n_trees: int, terms: Terms, share: Share | None) -> Event:
-        """Plan the one release of a forest of so many trees."""
+        """Plan the one release of a forest with this many trees."""
         seen_by = n_trees if self.composition == "sequential" else 1
         sees = "all records" if seen_by == n_trees else f"one of {n_trees} parts by secret coins"
         if self._keeps_counts(share):
@@ -96,8 +96,8 @@ class RandomDecisionForest:
         # "Training: for every d, find the leaf in every tree and update n+ and n-".
         # Differs from the paper where asked: each record only in the tree that a secret coin chose.
         part = "tree" if self.composition == "disjoint" else None
-        dealt = table if part is None else release.coins(table, shape.n_trees, part)
-        counts = dealt.aggregate(LeafClassCounts(trees, encoding.n_classes, part))
+        divided = table if part is None else release.coins(table, shape.n_trees, part)
+        counts = divided.aggregate(LeafClassCounts(trees, encoding.n_classes, part))
         # "For every leaf, add noise". Differs from the paper: it prints a scale of eta/k, its proof needs k/eta.
         if event.mechanism in (Mechanism.PERMUTE_AND_FLIP, Mechanism.EXPONENTIAL):
             labels = release.choose(counts, event)
@@ -140,7 +140,7 @@ class RandomDecisionForestClassifier(PrivateClassifier):
         What is released of each leaf. *counts*: noisy class counts, which give probabilities. *labels*: only a label,
         by permute-and-flip; for majority voting only.
     composition : {"sequential", "disjoint"}, default="sequential"
-        *sequential*: every tree sees all records and spends its part of epsilon. *disjoint*: a secret coin deals each
+        *sequential*: every tree sees all records and spends its part of epsilon. *disjoint*: a secret coin assigns each
         record to one tree, and every tree spends all of epsilon. Relative to the counts the noise is the same; disjoint
         is faster to fit by a factor of `n_trees`, sequential has no sampling error.
     empty : {"back_off", "random"}, default="back_off"

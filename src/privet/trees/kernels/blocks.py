@@ -16,7 +16,7 @@ BLOCK_SHIFT = 10
 BLOCK_ROWS = (
     1 << BLOCK_SHIFT
 )  # 28 columns of bytes still fit the nearest cache; and a power of two for the vector loops
-TREES_AT_ONCE = 128  # leaf ids of so many trees and one block of rows stay in the second cache
+TREES_AT_ONCE = 128  # leaf ids of this many trees and one block of rows stay in the second cache
 
 Whole: TypeAlias = Any
 """An integer of any width: compiled code cannot tell them apart the way Python does."""

@@ -67,7 +67,7 @@ class Peer:
         folder : Path, optional
             Where the environment is; by default in the user's cache folder.
         say : callable
-            Told what is built, since that takes minutes.
+            Called with what is being built, since that takes minutes.
         """
         if folder is None:
             cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))

@@ -1,8 +1,8 @@
 """Deep partition aggregation (Levine and Feizi 2021) with plain trees: robust, but neither private nor readable.
 
-The records are dealt into parts by a hash of their features; each part grows a tree; the trees vote. A poisoner reaches
-one part with each record, so one vote; the margin of the vote is a certificate for each test record by itself, without
-any probability. It is here to be compared with.
+The records are divided into parts by a hash of their features; each part grows a tree; the trees vote. With each
+record a poisoner gets at one part, so one vote; the margin of the vote is a certificate for each test record by itself,
+without any probability. It is here to be compared with.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class DPAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         self.classes = classes
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Deal the records into parts and grow a tree on each."""
+        """Divide the records into parts and grow a tree on each."""
         n_parts = check_whole("n_parts", self.n_parts, 1, 10**6)
         labels = self._labels()
         # Label by label: one of another type must not turn all others into text.

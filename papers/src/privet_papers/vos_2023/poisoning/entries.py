@@ -1,4 +1,4 @@
-"""Vos et al. (2023), robustness: Tables III and VIII, Figures 3 and 4, and one picture of all learners of the house."""
+"""Vos et al. (2023), robustness: Tables III and VIII, Figures 3 and 4, and one picture of all learners."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ ENTRIES = (
     Entry(
         name="robustness-learners",
         paper="privet",
-        title="Certified accuracy of every learner of the house at epsilon 0.1, Adult",
+        title="Certified accuracy of every learner of the library at epsilon 0.1, Adult",
         cells=figures.learners_cells,
         assemble=figures.learners_rows,
         plot=figures.learners_plot,

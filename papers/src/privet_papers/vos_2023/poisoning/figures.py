@@ -1,4 +1,4 @@
-"""Vos et al. (2023), Figures 3 and 4, and one picture of all learners of the house."""
+"""Vos et al. (2023), Figures 3 and 4, and one picture of all learners of the library."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def figure_4_plot(rows: list[Row]) -> Figure:
 
 
 def learners_cells(quick: bool) -> list[Cell]:
-    """Every classifier of the house on Adult, at epsilon 0.1 and otherwise its defaults."""
+    """Every classifier of the library on Adult, at epsilon 0.1 and otherwise its defaults."""
     from privet.estimators.registry import estimator_names
 
     return [
