@@ -82,12 +82,14 @@ clean: ## remove everything that was made, .venv included
 	$(PIP) --no-build-isolation --editable '.[docs]'
 	@touch $@
 
+# What the unit tests need, and no engine.
 .venv-$(VERSION)/stamp: pyproject.toml papers/pyproject.toml constraints.txt
 	test -x .venv-$(VERSION)/bin/python || $(OTHER_PYTHON) -m venv .venv-$(VERSION)
 	.venv-$(VERSION)/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt \
 		hatchling editables setuptools wheel
 	.venv-$(VERSION)/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt \
-		--no-build-isolation --editable '.[dev]' --editable papers
+		--no-build-isolation --editable '.[all]' --editable papers \
+		hypothesis jsonschema onnxruntime pytest pytest-random-order pytest-xdist
 	@touch $@
 
 .venv-lowest/stamp: pyproject.toml papers/pyproject.toml constraints-lowest.txt

@@ -12,10 +12,10 @@ class Markup(str):
     """Text that is markup already; nothing else may pass unescaped."""
 
 
-Content = str | Markup | None
+Piece = str | Markup | None
 
 
-def tag(name: str, /, *children: Content, **attributes: object) -> Markup:
+def tag(name: str, /, *children: Piece, **attributes: object) -> Markup:
     """Return an element. ``class_`` and ``for_`` lose their underscore, inner ones become hyphens; None is left out.
 
     Examples
@@ -33,7 +33,7 @@ def tag(name: str, /, *children: Content, **attributes: object) -> Markup:
     return Markup(f"<{name}{shown}>{join(*children)}</{name}>")
 
 
-def join(*children: Content) -> Markup:
+def join(*children: Piece) -> Markup:
     """Put children side by side, escaping those that are plain text."""
     parts = [child if isinstance(child, Markup) else escape(child) for child in children if child is not None]
     return Markup("".join(parts))
@@ -63,7 +63,11 @@ def bar(title: str, share: float) -> Markup:
 
 
 def table(
-    caption: str, header: Sequence[str], rows: Sequence[Sequence[Content]], *, numbers: frozenset[int] = frozenset()
+    caption: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[Piece]],
+    *,
+    numbers: frozenset[int] = frozenset(),
 ) -> Markup:
     """Return a table that scrolls sideways on narrow screens, by touch or keyboard; `numbers` are aligned right."""
     head = tag(
@@ -91,12 +95,12 @@ def figure(picture: Markup, caption: str) -> Markup:
     )
 
 
-def bullets(*items: Content) -> Markup:
+def bullets(*items: Piece) -> Markup:
     """Return a list."""
     return tag("ul", *(tag("li", item) for item in items))
 
 
-def paragraph(*children: Content, **attributes: object) -> Markup:
+def paragraph(*children: Piece, **attributes: object) -> Markup:
     """Return a paragraph."""
     return tag("p", *children, **attributes)
 

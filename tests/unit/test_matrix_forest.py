@@ -7,7 +7,7 @@ import privet
 from privet import Categorical, MatrixForestClassifier, Numeric, Schema
 from privet.errors import ModelFileError, ParameterError, SchemaError
 from privet.estimators.learning import Hints
-from privet.learners.matrix_forest.cell_counts import CellClassCounts
+from privet.learners.matrix_forest.domain_cells import CellClassCounts
 from privet.learners.matrix_forest.learner import MatrixForest
 from privet.learners.matrix_forest.vote_tables import BatchAnswers, CellTable, LeafVotes, shares_of
 from privet.mechanisms.release import Release, drawn

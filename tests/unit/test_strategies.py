@@ -14,9 +14,8 @@ from privet.learners.matrix_forest.leaf_values import hard_labels, leaf_values
 from privet.learners.matrix_forest.marginals import best_marginals
 from privet.learners.matrix_forest.p_identity import PIdentity, best_p_identity
 from privet.learners.matrix_forest.settings import leaf_sums
-from privet.learners.matrix_forest.strategy import Explicit, Identity, Leaves, Marginals, Queries
+from privet.learners.matrix_forest.strategy import Explicit, Identity, Leaves, Marginals, Queries, supports
 from privet.learners.matrix_forest.subsets import covering_subsets, random_subsets
-from privet.learners.matrix_forest.support import supports
 from privet.learners.matrix_forest.votes import BatchVotes, ForestVotes, elementary_symmetric
 from privet.randomness.public import public_rng
 from privet.trees.id3_trees import draw_id3_trees

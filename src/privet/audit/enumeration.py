@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from privet.schema.schema import Schema
     from privet.tables.protocol import IntArray
 
-Record = tuple[int, ...]  # codes of the features, then the class
-DataSet = tuple[Record, ...]
-Outcome = tuple[int, ...]  # one winner for each row of a selection
-Seen = tuple[tuple[str, Outcome], ...]  # the forced outcomes that are released
+CodeRecord = tuple[int, ...]  # codes of the features, then the class
+CodeDataSet = tuple[CodeRecord, ...]
+Winners = tuple[int, ...]  # one winner for each row of a selection
+Seen = tuple[tuple[str, Winners], ...]  # the forced outcomes that are released
 
 MAX_PATHS = 20_000  # outcomes times coins for one data set
 
@@ -89,7 +89,7 @@ class ForcedParts(Coins):
 class Enumerating:
     """Outcomes for one run: forced as far as they go, the first candidate of every row afterwards."""
 
-    def __init__(self, forced: Sequence[Outcome], n_records: int) -> None:
+    def __init__(self, forced: Sequence[Winners], n_records: int) -> None:
         self._forced = list(forced)
         self._n_records = n_records
         self.questions: list[tuple[str, NDArray[np.float64], bool]] = []
@@ -122,7 +122,7 @@ class Enumerating:
         probabilities = np.tile(np.array([float(w) for w in weights]), (self._n_records, 1))
         return ForcedParts(b"", weights, self._answer("coins", probabilities, hidden=True))
 
-    def _answer(self, name: str, probabilities: NDArray[np.float64], *, hidden: bool) -> Outcome:
+    def _answer(self, name: str, probabilities: NDArray[np.float64], *, hidden: bool) -> Winners:
         self.questions.append((name, probabilities, hidden))
         place = len(self.questions) - 1
         return self._forced[place] if place < len(self._forced) else (0,) * len(probabilities)
@@ -138,10 +138,10 @@ class Subject:
     seed: int = 0
     hints: Hints = field(default_factory=Hints)
 
-    def paths(self, data: DataSet) -> list[Path]:
+    def paths(self, data: CodeDataSet) -> list[Path]:
         """Return all runs of `grow` on a data set, one for each combination of forced outcomes and coins."""
         found: list[Path] = []
-        pending: list[tuple[Outcome, ...]] = [()]
+        pending: list[tuple[Winners, ...]] = [()]
         while pending:
             forced = pending.pop()
             run = self._run(data, forced)
@@ -156,12 +156,12 @@ class Subject:
                 )
         return found
 
-    def _run(self, data: DataSet, forced: tuple[Outcome, ...]) -> Enumerating:
+    def _run(self, data: CodeDataSet, forced: tuple[Winners, ...]) -> Enumerating:
         outcomes = Enumerating(forced, len(data))
         self.run(data, outcomes)
         return outcomes
 
-    def run(self, data: DataSet, outcomes: Outcomes) -> None:
+    def run(self, data: CodeDataSet, outcomes: Outcomes) -> None:
         """Grow once on a data set; all answers come from `outcomes`."""
         encoding, terms, plan = self._public
         records = np.array(data, dtype=np.int64).reshape(len(data), encoding.n_features + 1)
@@ -179,7 +179,7 @@ class Subject:
         return encoding, terms, self.learner.plan(encoding, terms, self.allowance.whole, self.hints)
 
 
-def _path(run: Enumerating, forced: tuple[Outcome, ...]) -> Path:
+def _path(run: Enumerating, forced: tuple[Winners, ...]) -> Path:
     log_probability, seen = 0.0, []
     for (name, probabilities, hidden), outcome in zip(run.questions, forced, strict=False):
         log_probability += sum(math.log(probabilities[row, winner]) for row, winner in enumerate(outcome))
@@ -190,6 +190,6 @@ def _path(run: Enumerating, forced: tuple[Outcome, ...]) -> Path:
     return Path(tuple(seen), log_probability, visible, last, tuple(run.noises))
 
 
-def _outcomes(probabilities: NDArray[np.float64]) -> Iterator[Outcome]:
+def _outcomes(probabilities: NDArray[np.float64]) -> Iterator[Winners]:
     """Yield every possible outcome of independent rows."""
     return product(*(np.flatnonzero(row > 0).tolist() for row in probabilities))

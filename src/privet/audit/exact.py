@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from privet.audit.enumeration import DataSet, NoisyValues, Path, Record, Seen, Subject
+from privet.audit.enumeration import CodeDataSet, CodeRecord, NoisyValues, Path, Seen, Subject
 from privet.errors import AuditError
 from privet.privacy.events import Mechanism
 from privet.schema.encoding import ClassTarget
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 class Witness:
     """A pair of neighbouring data sets at which the loss is attained."""
 
-    data: DataSet
-    neighbour: DataSet
+    data: CodeDataSet
+    neighbour: CodeDataSet
     outcome: str
 
     def __str__(self) -> str:
@@ -237,7 +237,7 @@ def _by_outcome(paths: list[Path]) -> Law:
     return law
 
 
-def cells_of(subject: Subject) -> list[Record]:
+def cells_of(subject: Subject) -> list[CodeRecord]:
     """Return all records of the schema; a regression target is at either end of its range, where it moves most."""
     encoding = subject.schema.encoding(subject.learner.bins)
     target = encoding.target
@@ -249,12 +249,12 @@ def cells_of(subject: Subject) -> list[Record]:
     return list(product(*values))
 
 
-def _data_sets(cells: list[Record], max_records: int) -> Iterator[DataSet]:
+def _data_sets(cells: list[CodeRecord], max_records: int) -> Iterator[CodeDataSet]:
     for n in range(max_records + 1):
         yield from combinations_with_replacement(cells, n)
 
 
-def _pairs(cells: list[Record], max_records: int, neighbours: str) -> Iterator[tuple[DataSet, DataSet]]:
+def _pairs(cells: list[CodeRecord], max_records: int, neighbours: str) -> Iterator[tuple[CodeDataSet, CodeDataSet]]:
     for data in _data_sets(cells, max_records - 1):
         for cell in cells:
             grown = tuple(sorted((*data, cell)))

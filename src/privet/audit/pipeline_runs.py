@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
+from privet.audit.neighbour_pair import Record
 from privet.errors import AuditError, ParameterError
 from privet.estimators.base import PrivateEstimator
 from privet.schema.domains import Categorical, Domain, Numeric
@@ -25,8 +26,7 @@ MOST_NESTING = 12  # of objects within objects, when looking for what was learne
 
 Row = tuple[str, ...]  # a record as text, its label last
 Data = tuple[Any, Any]
-Record = tuple[tuple[Any, ...], Any]
-Change = Literal["values replaced", "record replaced", "label replaced", "record added"]
+RecordChange = Literal["values replaced", "record replaced", "label replaced", "record added"]
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
         yield from vars(thing).items()
 
 
-def neighbours(schema: Schema) -> Iterator[tuple[Change, Data, Data]]:
+def neighbours(schema: Schema) -> Iterator[tuple[RecordChange, Data, Data]]:
     """Yield pairs of neighbouring frames, made up from the schema: what changes, and the two data sets.
 
     Records lie well inside the bounds. The last one changes, to a record at the ends of the bounds.
@@ -243,7 +243,7 @@ def neighbours(schema: Schema) -> Iterator[tuple[Change, Data, Data]]:
     *base, plain = (_record(features, target, usual, i, n) for i in range(n + 1))
     extreme = tuple(_end(domain) for domain in features)
     other = next(label for label in labels if label != plain[1])
-    changes: list[tuple[Change, Record]] = []
+    changes: list[tuple[RecordChange, Record]] = []
     if schema.neighbours == "label":
         changes.append(("label replaced", (plain[0], other)))
     else:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from privet.audit.pipeline_runs import Change, Given, Run, neighbours, private_estimators, run
+from privet.audit.pipeline_runs import Given, RecordChange, Run, neighbours, private_estimators, run
 from privet.errors import AuditError
 from privet.schema.schema import Schema
 
@@ -30,7 +30,7 @@ REMEDIES: dict[Kind, str] = {
     "labels": "list the classes in the schema as they reach the estimator, usually 0, 1, ... in sorted order",
     "many fits": "put all of it under privet.budget(epsilon=...), which adds the fits up",
 }
-CHANGED: dict[Change, str] = {
+CHANGED: dict[RecordChange, str] = {
     "values replaced": "one record was replaced",
     "record replaced": "one record was replaced",
     "label replaced": "one label changed",
@@ -190,7 +190,7 @@ class _Comparison:
     """Runs on two neighbouring data sets, and a second run on the first, which shows what varies anyway."""
 
     name: str
-    change: Change
+    change: RecordChange
     before: Run
     again: Run
     after: Run

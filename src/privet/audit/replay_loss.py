@@ -16,7 +16,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.audit.enumeration import DataSet, Subject
+from privet.audit.enumeration import CodeDataSet, Subject
 from privet.errors import AuditError
 from privet.mechanisms.joint_exponential import scores_of_cuts
 from privet.mechanisms.release import Coins
@@ -99,14 +99,14 @@ class Followed:
         return answer.copy()
 
 
-def loss_along_a_run(subject: Subject, data: DataSet, neighbour: DataSet, seed: int) -> tuple[float, str]:
+def loss_along_a_run(subject: Subject, data: CodeDataSet, neighbour: CodeDataSet, seed: int) -> tuple[float, str]:
     """Return a lower bound on the loss between two data sets, in the measure of the claim, and where it is attained.
 
     Parameters
     ----------
     subject : Subject
         The learner and its claim; with delta > 0 the losses are those of zCDP, added up along the run.
-    data, neighbour : DataSet
+    data, neighbour : CodeDataSet
         The answers are chosen on the first.
     seed : int
         Of the public choice of answers.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from privet.audit.enumeration import DataSet, Record, Subject
+from privet.audit.enumeration import CodeDataSet, CodeRecord, Subject
 from privet.audit.exact import ExactResult, Witness, cells_of
 from privet.audit.replay_loss import loss_along_a_run
 from privet.randomness.public import PublicRng, public_rng
@@ -24,13 +24,13 @@ N_SWEPT = 24  # the search begins with 0, 1, 2, ... copies of one record, fewer 
 class State:
     """A pair: the records that both data sets share, the unit's records on either side, the seed of the answers."""
 
-    common: DataSet
-    before: DataSet
-    after: DataSet
+    common: CodeDataSet
+    before: CodeDataSet
+    after: CodeDataSet
     seed: int
 
     @property
-    def pair(self) -> tuple[DataSet, DataSet]:
+    def pair(self) -> tuple[CodeDataSet, CodeDataSet]:
         """The two data sets. A run follows the answers of the first."""
         return (*self.common, *self.before), (*self.common, *self.after)
 
@@ -115,7 +115,7 @@ class _Climb:
             return replace(state, seed=self._seed())
         return replace(state, common=tuple(common[-MOST_RECORDS:]))
 
-    def _with_unit(self, state: State, row: Record | None = None) -> State:
+    def _with_unit(self, state: State, row: CodeRecord | None = None) -> State:
         """Give the unit new rows, or copies of this one; they are added, removed, replaced or relabelled."""
         alike = row is not None or self._rng.random() < 0.7  # equal rows move one count as far as a unit can
         first = self._cell() if row is None else row
@@ -132,11 +132,11 @@ class _Climb:
         before = tuple(self._other(row, other, relation) for row in after)
         return replace(state, before=before, after=tuple(after))
 
-    def _other(self, row: Record, other: Record | None, relation: str) -> Record:
+    def _other(self, row: CodeRecord, other: CodeRecord | None, relation: str) -> CodeRecord:
         candidate = self._cell() if other is None else other
         return candidate if relation == "replace" else (*row[:-1], candidate[-1])
 
-    def _cell(self) -> Record:
+    def _cell(self) -> CodeRecord:
         return self._cells[int(self._rng.integers(len(self._cells)))]
 
     def _seed(self) -> int:

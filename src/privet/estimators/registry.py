@@ -17,7 +17,7 @@ from privet.errors import ParameterError
 
 ENTRY_POINT_GROUP = "privet.estimators"
 
-Kind = Literal["Classifier", "Regressor"]
+EstimatorKind = Literal["Classifier", "Regressor"]
 
 OWN = {name: home for name, home in privet.HOMES.items() if name.endswith(("Classifier", "Regressor"))}
 
@@ -25,7 +25,7 @@ OWN = {name: home for name, home in privet.HOMES.items() if name.endswith(("Clas
 WITHOUT_PRIVACY = frozenset({"ConsistentForestClassifier"})
 
 
-def estimator_names(kind: Kind | None = None) -> list[str]:
+def estimator_names(kind: EstimatorKind | None = None) -> list[str]:
     """Return the names of all private estimators, or of those of one kind, in alphabetical order."""
     return sorted(name for name in _homes() if name not in WITHOUT_PRIVACY and (kind is None or name.endswith(kind)))
 

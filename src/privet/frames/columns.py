@@ -21,7 +21,7 @@ import numpy.typing as npt
 from privet.errors import SchemaError
 
 Category = str | int | float | bool
-Kind = Literal["number", "float", "bool", "string", "object", "null", "date", "unsupported"]
+ValueKind = Literal["number", "float", "bool", "string", "object", "null", "date", "unsupported"]
 _ROWS_LOOKED_UP_AT_ONCE = 1 << 14  # intermediate results of this many rows stay in a cache
 _MOST_TABLE_ENTRIES = 1 << 16  # of a lookup table from integers to codes; one of this size is made in no time
 # How these types convert to a number, hash and compare is known, and they never warn.
@@ -57,7 +57,7 @@ def _from_numpy(array: npt.NDArray[Any]) -> Values:
         shape = ", ".join(["n", *map(str, array.shape[1:])][: array.ndim])  # how many rows there are is private
         raise SchemaError(f"a column must have one dimension, got shape ({shape}); pass one column at a time")
     absent = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
-    kinds: dict[str, Kind] = {"b": "bool", "i": "number", "u": "number", "f": "float", "O": "object"}
+    kinds: dict[str, ValueKind] = {"b": "bool", "i": "number", "u": "number", "f": "float", "O": "object"}
     kinds |= {"U": "string", "S": "string", "T": "string"}
     if array.dtype.kind == "M":
         return _from_days(np.asarray(array).astype("datetime64[D]"), str(array.dtype), absent)
@@ -152,7 +152,7 @@ def _from_arrow(column: Any, exact: bool) -> Values:
     return _unsupported(column, name)
 
 
-def _from_dictionary(column: Any, kind: Kind, name: str) -> Values:
+def _from_dictionary(column: Any, kind: ValueKind, name: str) -> Values:
     """Read Arrow's dictionaries chunk by chunk: unifying them fails where indices are too narrow for all labels."""
     labels: list[Any] = []
     parts, last, first = [np.empty(0, dtype=np.int64)], None, 0
@@ -198,7 +198,7 @@ class Values:
         Whether the labels are part of the dtype rather than found among the values.
     """
 
-    kind: Kind
+    kind: ValueKind
     dtype: str
     data: npt.NDArray[Any]
     absent: npt.NDArray[np.bool_] | None = None

@@ -15,7 +15,7 @@ from privet.robustness.guarantees import Change, Guarantee
 from privet.robustness.table import Certificates
 from privet.tables.units import n_units
 
-Score = Callable[[Any], float]
+ScoreModel = Callable[[Any], float]
 
 
 def certify(
@@ -28,7 +28,7 @@ def certify(
     poisoned: Sequence[int | float] = (0.001, 0.005, 0.01),
     change: Change = "added_or_removed",
     group: int = 1,
-    score: Score | None = None,
+    score: ScoreModel | None = None,
     score_name: str = "accuracy",
     guarantee: Guarantee | None = None,
     n_retrainings: int = 1000,
@@ -111,12 +111,12 @@ def certify(
     )
 
 
-def retraining_scores(estimator: Any, X: Any, y: Any, score: Score, n_retrainings: int) -> NDArray[np.float64]:
+def retraining_scores(estimator: Any, X: Any, y: Any, score: ScoreModel, n_retrainings: int) -> NDArray[np.float64]:
     """Train `n_retrainings` clones on the same data and return the score of each."""
     return np.array([score(clone(estimator).fit(X, y)) for _ in range(n_retrainings)])
 
 
-def accuracy_on(X_test: Any, y_test: Any) -> Score:
+def accuracy_on(X_test: Any, y_test: Any) -> ScoreModel:
     """Return the function that measures a fitted model's accuracy on a fixed test set."""
     if X_test is None or y_test is None:
         raise ParameterError("certify() needs a fixed test set: pass X_test and y_test, or a score of your own")

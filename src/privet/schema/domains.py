@@ -18,7 +18,7 @@ from privet.frames.columns import Category
 from privet.schema.encoding import Column, lay_out
 from privet.schema.grids import DEFAULT_BINS, MAX_CODES, linear_cuts, log_cuts
 
-Grid = Literal["linear", "log"]
+Spacing = Literal["linear", "log"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,7 +51,7 @@ class Numeric:
     low: float
     high: float
     _: KW_ONLY
-    grid: Grid = "linear"
+    grid: Spacing = "linear"
     edges: tuple[float, ...] | None = None
     bins: int | None = None
     missing: bool = False
@@ -81,7 +81,7 @@ class Numeric:
             return f"low ({self.low:g}) must be below high ({self.high:g}); swap or widen the bounds"
         if not isfinite(self.high - self.low):
             return f"the range from {self.low:g} to {self.high:g} is too wide for a double; narrow the bounds"
-        if self.grid not in get_args(Grid):
+        if self.grid not in get_args(Spacing):
             return f"grid must be 'linear' or 'log', got {self.grid!r}; for other grids pass edges=[...]"
         if self.bins is not None and not (type(self.bins) is int and 2 <= self.bins < MAX_CODES):
             return f"bins must be a whole number from 2 to {MAX_CODES - 1:,}, got {self.bins!r}; or leave it out"

@@ -75,7 +75,7 @@ def score_candidates(
     Parameters
     ----------
     kind : int
-        Which score; see `privet.trees.scores.Kind`.
+        Which score; see `privet.trees.scores.ScoreKind`.
     histogram : int64 array of shape (n_nodes, total number of codes, n_classes)
         Counts; the codes of feature f are offsets[f] to offsets[f + 1].
     offsets : int64 array

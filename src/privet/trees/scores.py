@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from privet.compiling import compiled, inlined
 
 
-class Kind(IntEnum):
+class ScoreKind(IntEnum):
     """Which impurity; compiled code takes it as a number."""
 
     ERRORS = 0
@@ -36,7 +36,7 @@ class Score:
 
     Attributes
     ----------
-    kind : Kind
+    kind : ScoreKind
         ``ERRORS``: minus the records that are not of their child's most frequent class; an added record changes it by
         -1 or 0. ``GINI``: minus n times the Gini impurity; by more than -2 and at most 0. ``MIX``: half the errors plus
         a quarter of the Gini count, with a minus sign; within [-1, 0]. The mix sees gains that change no majority, as
@@ -47,15 +47,15 @@ class Score:
         The range, in grid steps.
     """
 
-    kind: Kind
+    kind: ScoreKind
     steps: int
     range: int
 
 
 SCORES = {
-    "errors": Score(Kind.ERRORS, 1, 1),
-    "gini": Score(Kind.GINI, 1 << 20, 2 << 20),
-    "mix": Score(Kind.MIX, 1 << 20, 1 << 20),
+    "errors": Score(ScoreKind.ERRORS, 1, 1),
+    "gini": Score(ScoreKind.GINI, 1 << 20, 2 << 20),
+    "mix": Score(ScoreKind.MIX, 1 << 20, 1 << 20),
 }
 
 

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from privet.randomness.public import PublicRng
-from privet.schema.domains import Categorical, Numeric
+from privet.schema.domains import Categorical, Domain, Numeric
 from privet.schema.schema import Schema
 
-Domain = Numeric | Categorical
-Columns = dict[str, list[Any]]
+FrameColumns = dict[str, list[Any]]
 
 
 def has_pandas() -> bool:
@@ -38,9 +37,9 @@ def odd_values(domain: Domain) -> list[Any]:
     return [*values_of(domain), "", "nonsense", Decimal(3), Decimal("NaN"), True, 10**40, None, (1, 2), b"\xff"]
 
 
-def columns_of(schema: Schema, n: int, rng: PublicRng, *, odd: bool = False) -> Columns:
+def columns_of(schema: Schema, n: int, rng: PublicRng, *, odd: bool = False) -> FrameColumns:
     """Draw a value of each feature for each of `n` records; the first few records go through all values in turn."""
-    columns: Columns = {}
+    columns: FrameColumns = {}
     for shift, (name, domain) in enumerate(schema.features.items()):
         values = odd_values(domain) if odd else values_of(domain)
         picks = [(place + shift) % len(values) for place in range(min(n, len(values)))]
@@ -64,7 +63,7 @@ def labels_of(schema: Schema, n: int, *, unknown: bool = False) -> Any:
     return made
 
 
-def frame_of(schema: Schema, columns: Columns, rows: Sequence[int] | None = None, *, odd: bool = False) -> Any:
+def frame_of(schema: Schema, columns: FrameColumns, rows: Sequence[int] | None = None, *, odd: bool = False) -> Any:
     """Return a pandas frame of some rows, whose dtypes depend on the schema alone and never on values.
 
     Without pandas, return an array in the order of the schema.
@@ -91,7 +90,7 @@ def frame_of(schema: Schema, columns: Columns, rows: Sequence[int] | None = None
     return pd.DataFrame(made)
 
 
-def large_frame_of(schema: Schema, columns: Columns, n: int) -> Any:
+def large_frame_of(schema: Schema, columns: FrameColumns, n: int) -> Any:
     """Return a frame of `n` rows that repeats the records, in columns that are fast to read."""
     places = np.arange(n) % len(next(iter(columns.values())))
     if not has_pandas():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from privet.audit.report import Finding
-from privet.audit.way_in.made_frames import Columns, columns_of, frame_of, has_pandas, labels_of
+from privet.audit.way_in.made_frames import FrameColumns, columns_of, frame_of, has_pandas, labels_of
 from privet.audit.way_in.watching import Arrived, arrive, finding, with_schema
 from privet.errors import PrivetError
 from privet.estimators.base import PrivateEstimator
@@ -51,7 +51,7 @@ def _with_unit(schema: Schema | None, max_rows: int) -> Schema:
     return Schema(features, schema.target, neighbours=schema.neighbours, unit=Unit(name, max_rows))
 
 
-def _arrive(estimator: PrivateEstimator, columns: Columns, ids: Any, labels: Any, rows: list[int]) -> Arrived:
+def _arrive(estimator: PrivateEstimator, columns: FrameColumns, ids: Any, labels: Any, rows: list[int]) -> Arrived:
     schema = estimator.schema
     assert schema is not None
     assert schema.unit is not None
@@ -61,7 +61,7 @@ def _arrive(estimator: PrivateEstimator, columns: Columns, ids: Any, labels: Any
         return arrive(estimator, frame, labels[rows])
 
 
-def _world(estimator: PrivateEstimator) -> tuple[Columns, Ids, Any, int]:
+def _world(estimator: PrivateEstimator) -> tuple[FrameColumns, Ids, Any, int]:
     """Units with one row, with as many as are allowed and with more, shuffled; and rows without a unit."""
     schema = estimator.schema
     assert schema is not None

@@ -29,7 +29,7 @@ from privet.tables import Table
 from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.random_trees import RandomTrees, with_own_leaves
 
-Empty = Literal["omit", "uniform"]
+EmptyLabels = Literal["omit", "uniform"]
 
 FINE_GRID = 255  # split points are uniform in a node's current range: as fine as one byte for a code allows
 MAX_DEPTH = 40
@@ -78,7 +78,7 @@ class DisjointForest:
     max_depth: int | None = None
     depth_rule: DepthRule = "table"
     composition: Sharing = "disjoint"
-    empty: Empty = "omit"
+    empty: EmptyLabels = "omit"
     max_leaves: int = MAX_LEAVES
     bins: int = FINE_GRID
 
@@ -223,7 +223,7 @@ class DisjointForestClassifier(PrivateClassifier):
         max_depth: int | Auto = "auto",
         depth_rule: DepthRule = "table",
         composition: Sharing = "disjoint",
-        empty: Empty = "omit",
+        empty: EmptyLabels = "omit",
         max_leaves: int = MAX_LEAVES,
         n_rows_hint: int | None = None,
         random_state: Any = None,

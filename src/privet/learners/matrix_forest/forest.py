@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier
 from privet.learners.matrix_forest.designs import NAMES
-from privet.learners.matrix_forest.leaf_values import VOTINGS, Voting
+from privet.learners.matrix_forest.leaf_values import VOTINGS, LeafVoting
 from privet.learners.matrix_forest.learner import MatrixForest, Subsets, Tune
 from privet.learners.matrix_forest.settings import Mode
 from privet.parameters import Auto, check_choice, check_whole
@@ -119,7 +119,7 @@ class MatrixForestClassifier(PrivateClassifier):
         strategy: str | NDArray[Any] = "auto",
         n_trees: int | None = 128,
         max_depth: int = 4,
-        voting: Voting = "weight",
+        voting: LeafVoting = "weight",
         n_ensembles: int | Auto = 1,
         subset_features: int | None = None,
         subsets: Subsets = "random",

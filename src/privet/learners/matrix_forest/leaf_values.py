@@ -11,7 +11,7 @@ from privet.learners.matrix_forest.votes import ForestVotes
 from privet.tables.protocol import Floats, IntArray
 from privet.trees.kernels.vote import sum_values
 
-Voting = Literal["weight", "hard", "balanced", "probability"]
+LeafVoting = Literal["weight", "hard", "balanced", "probability"]
 VOTINGS = ("weight", "hard", "balanced", "probability")
 
 
@@ -30,7 +30,7 @@ def hard_labels(counts: IntArray) -> IntArray:
     return labels
 
 
-def leaf_values(counts: Floats, voting: Voting, totals: Floats) -> Floats:
+def leaf_values(counts: Floats, voting: LeafVoting, totals: Floats) -> Floats:
     """Return the vote of each leaf for each class.
 
     Parameters
@@ -57,7 +57,7 @@ def leaf_values(counts: Floats, voting: Voting, totals: Floats) -> Floats:
     return shares
 
 
-def cell_votes(ensemble: Ensemble, counts: Floats, voting: Voting, totals: Floats) -> Floats:
+def cell_votes(ensemble: Ensemble, counts: Floats, voting: LeafVoting, totals: Floats) -> Floats:
     """Return the votes of every cell for estimated counts of the cells, averaged over the ensemble's trees."""
     if ensemble.trees is None:
         votes = ForestVotes(ensemble.cells, ensemble.depth).answer(counts)

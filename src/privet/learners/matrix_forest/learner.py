@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from privet.errors import ParameterError
 from privet.estimators.learning import Hints
-from privet.learners.matrix_forest.cell_counts import CellClassCounts
 from privet.learners.matrix_forest.designs import Measurement, StrategyDesign, design_in_closed_form, make_design
-from privet.learners.matrix_forest.domain_cells import DomainCells
-from privet.learners.matrix_forest.leaf_values import Voting, cell_votes, hard_labels, leaf_values
-from privet.learners.matrix_forest.plan import MatrixForestPlan
+from privet.learners.matrix_forest.domain_cells import CellClassCounts, DomainCells
+from privet.learners.matrix_forest.leaf_values import LeafVoting, cell_votes, hard_labels, leaf_values
 from privet.learners.matrix_forest.settings import Ensemble, Mode, Setting, encode_batch
 from privet.learners.matrix_forest.subsets import covering_subsets, random_subsets
 from privet.learners.matrix_forest.tuning import EnsembleShape, depth_from_counts, shape_from_public_facts, shapes
 from privet.learners.matrix_forest.vote_tables import BatchAnswers, CellTable, LeafVotes, VoteTable
 from privet.learners.matrix_forest.votes import ForestVotes
 from privet.mechanisms.release import Release
+from privet.privacy.events import Sequential
+from privet.privacy.plan import Plan
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng, public_rng
 from privet.schema.encoding import Encoding
@@ -47,7 +47,7 @@ class MatrixForest:
     strategy: str | NDArray[Any]
     n_trees: int | None
     max_depth: int
-    voting: Voting
+    voting: LeafVoting
     n_ensembles: int | None = 1  # None: chosen from public facts
     subset_features: int | None = None
     subsets: Subsets | tuple[tuple[int, ...], ...] = "random"
@@ -214,3 +214,32 @@ def _both_classes(votes: NDArray[np.float64], encoding: Encoding, setting: Setti
         return votes
     n_trees = 1 if setting is None or setting.n_trees is None else setting.n_trees
     return np.concatenate([n_trees - votes, votes], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixForestPlan(Plan):
+    """What is measured, and how noisy the votes will be.
+
+    Attributes
+    ----------
+    shape : EnsembleShape
+        The forest's shape.
+    design : StrategyDesign
+        The strategy; its ``chosen.measurements`` have the events.
+    """
+
+    shape: EnsembleShape
+    design: StrategyDesign
+
+    @property
+    def whole(self) -> Sequential:
+        """All groups of all measurements; their costs add up."""
+        measurements = self.design.chosen.measurements
+        return Sequential(tuple(event for measurement in measurements for event in measurement.events))
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """The shape, and the expected noise of every strategy that was looked at."""
+        shape = self.shape
+        said = f"n_ensembles={shape.n_ensembles}, subset_features={shape.subset_features}, depth={shape.depth}"
+        return {"shape": f"Shape({said})", "design": self.design}

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from privet.learners.matrix_forest.strategy import WHOLE, Norm
+from privet.learners.matrix_forest.strategy import WHOLE, StrategyNorm
 from privet.learners.matrix_forest.votes import Workload
 from privet.tables.protocol import Floats, IntArray
 
@@ -48,10 +48,10 @@ class PIdentity:
         return cls((1 << GRID_BITS) - sums.sum(axis=0), sums)
 
     @property
-    def norms(self) -> tuple[Norm, ...]:
+    def norms(self) -> tuple[StrategyNorm, ...]:
         """The exact norms, after rounding."""
         squares = int((self.diagonal**2 + (self.sums**2).sum(axis=0)).max())
-        return (Norm(int((self.diagonal + self.sums.sum(axis=0)).max()), squares),)
+        return (StrategyNorm(int((self.diagonal + self.sums.sum(axis=0)).max()), squares),)
 
     def measure(self, counts: IntArray) -> list[IntArray]:
         """Return the weighted slots, then the sums."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from privet.errors import ParameterError
 from privet.frames.opening import open_frame, read_feature
-from privet.learners.matrix_forest.domain_cells import DomainCells, Subset
+from privet.learners.matrix_forest.domain_cells import DomainCells, FeatureSet
 from privet.learners.matrix_forest.votes import BatchVotes, ForestVotes, Workload
 from privet.privacy.terms import Share, Terms
 from privet.schema.encoding import Encoding
@@ -45,7 +45,7 @@ class Ensemble:
         The trees, where the mode or the strategy needs to know them before the data is seen.
     """
 
-    features: Subset
+    features: FeatureSet
     cells: DomainCells
     depth: int
     n_trees: int | None

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privet.errors import ParameterError
-from privet.learners.matrix_forest.domain_cells import DomainCells, Subset, over_supersets
-from privet.learners.matrix_forest.support import supports
+from privet.learners.matrix_forest.domain_cells import DomainCells, FeatureSet, over_supersets
 from privet.learners.matrix_forest.votes import BatchVotes, Workload
 from privet.tables.protocol import Floats, IntArray
 
@@ -27,7 +27,7 @@ MOST_ENTRY = 1 << 24  # so that products with counts stay far within 64 bits
 
 
 @dataclass(frozen=True)
-class Norm:
+class StrategyNorm:
     """How far one record can move integers, from which it was left out: in L1, and in squared L2."""
 
     l1: int
@@ -43,7 +43,7 @@ class Strategy(Protocol):
         ...
 
     @property
-    def norms(self) -> tuple[Norm, ...]:
+    def norms(self) -> tuple[StrategyNorm, ...]:
         """The largest column norms of each group, for a record in one slot; exact."""
         ...
 
@@ -71,9 +71,9 @@ class Identity:
     parts: tuple[Fraction, ...] = WHOLE
 
     @property
-    def norms(self) -> tuple[Norm, ...]:
+    def norms(self) -> tuple[StrategyNorm, ...]:
         """A record is in one slot."""
-        return (Norm(1, 1),)
+        return (StrategyNorm(1, 1),)
 
     def measure(self, counts: IntArray) -> list[IntArray]:
         """Return the counts."""
@@ -108,9 +108,9 @@ class Leaves(Identity):
     together: bool = True
 
     @property
-    def norms(self) -> tuple[Norm, ...]:
+    def norms(self) -> tuple[StrategyNorm, ...]:
         """As many ones as there are leaves that a record is in."""
-        return (Norm(self.n_trees, self.n_trees),) if self.together else (Norm(1, 1),)
+        return (StrategyNorm(self.n_trees, self.n_trees),) if self.together else (StrategyNorm(1, 1),)
 
     def vote_variance(self, workload: Workload | None, variances: Sequence[float]) -> float:
         """Return the variance of a sum over one leaf of each tree, divided by their number if each sees all records."""
@@ -132,7 +132,7 @@ class Marginals:
     """
 
     cells: DomainCells
-    sets: tuple[Subset, ...]
+    sets: tuple[FeatureSet, ...]
     parts: tuple[Fraction, ...]
 
     def __post_init__(self) -> None:
@@ -140,9 +140,9 @@ class Marginals:
             raise ParameterError("the marginals' parts of the budget must be positive and add up to one")
 
     @property
-    def norms(self) -> tuple[Norm, ...]:
+    def norms(self) -> tuple[StrategyNorm, ...]:
         """A record is in one count of each marginal."""
-        return (Norm(1, 1),) * len(self.sets)
+        return (StrategyNorm(1, 1),) * len(self.sets)
 
     def measure(self, counts: IntArray) -> list[IntArray]:
         """Return the counts of each marginal."""
@@ -174,7 +174,7 @@ class Marginals:
         energies = np.where(strength > 0, workload.energies, 0.0)
         return float((energies / np.where(strength > 0, strength, 1.0)).sum())
 
-    def _outside(self, chosen: Subset) -> tuple[int, ...]:
+    def _outside(self, chosen: FeatureSet) -> tuple[int, ...]:
         return tuple(feature for feature in range(self.cells.n_features) if feature not in chosen)
 
     def _precisions(self, variances: Sequence[float]) -> list[float]:
@@ -213,7 +213,7 @@ class Explicit:
             )
 
     @property
-    def norms(self) -> tuple[Norm, ...]:
+    def norms(self) -> tuple[StrategyNorm, ...]:
         """The largest column sum, and the largest sum of a column's squares."""
         return (column_norm(self.matrix),)
 
@@ -258,13 +258,13 @@ class Queries:
     parts: tuple[Fraction, ...] = WHOLE
 
     @property
-    def norms(self) -> tuple[Norm, ...]:
+    def norms(self) -> tuple[StrategyNorm, ...]:
         """The exact column norms, or as many times one query's largest entry as there are queries."""
         exact = column_norm(self.workload.matrix)
         if not self.evenly:
             return (exact,)
         largest, number = int(self.workload.matrix.max()), len(self.workload.matrix)
-        return (Norm(number * largest, number * largest**2),)
+        return (StrategyNorm(number * largest, number * largest**2),)
 
     def measure(self, counts: IntArray) -> list[IntArray]:
         """Return the answers, as whole numbers."""
@@ -283,8 +283,42 @@ class Queries:
         return variances[0] / self.workload.scale**2
 
 
-def column_norm(matrix: IntArray) -> Norm:
+def column_norm(matrix: IntArray) -> StrategyNorm:
     """Return the exact norms of a matrix of whole numbers, however large: a norm that overflowed would be too small."""
     largest = max(abs(int(matrix.max())), abs(int(matrix.min())))
     whole = matrix if len(matrix) * largest**2 < 2**63 else matrix.astype(object)
-    return Norm(int(abs(whole).sum(axis=0).max()), int((whole**2).sum(axis=0).max()))
+    return StrategyNorm(int(abs(whole).sum(axis=0).max()), int((whole**2).sum(axis=0).max()))
+
+
+def supports(strategy: NDArray[Any], workload: NDArray[Any]) -> bool:
+    """Return whether the strategy's rows span every row of the workload: whether ``W A+ A = W``, decided exactly.
+
+    ``W A+ z`` is an unbiased answer to W, and free of anything but the measurements, only if every row of W is a
+    combination of rows of A. With W = I and A = [1 1] the printed form ``W D + W A+ z`` releases the difference of two
+    counts without noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> supports(np.array([[1, 1]]), np.eye(2, dtype=int))
+    False
+    >>> supports(np.array([[1, 1], [1, -1]]), np.eye(2, dtype=int))
+    True
+    """
+    basis: dict[int, list[Fraction]] = {}
+    for row in strategy.tolist():
+        rest = _reduce([Fraction(entry) for entry in row], basis)
+        lead = next((place for place, entry in enumerate(rest) if entry), None)
+        if lead is not None:
+            basis[lead] = [entry / rest[lead] for entry in rest]
+    rows = {tuple(row) for row in workload.tolist()}
+    return not any(any(_reduce([Fraction(entry) for entry in row], basis)) for row in rows)
+
+
+def _reduce(row: list[Fraction], basis: dict[int, list[Fraction]]) -> list[Fraction]:
+    """Subtract what the basis rows span; each basis row starts with a one at its key."""
+    for lead in sorted(basis):
+        if row[lead]:
+            factor = row[lead]
+            row = [entry - factor * other for entry, other in zip(row, basis[lead], strict=True)]
+    return row

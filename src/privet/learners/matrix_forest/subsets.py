@@ -6,16 +6,16 @@ import math
 from itertools import combinations
 
 from privet.errors import ParameterError
-from privet.learners.matrix_forest.domain_cells import Subset
+from privet.learners.matrix_forest.domain_cells import FeatureSet
 from privet.randomness.public import PublicRng
 
 TRIES = 400  # subsets looked at for each place of a covering choice, where there are too many to look at all
 
 
-def random_subsets(features: Subset, number: int, size: int, rng: PublicRng) -> list[Subset]:
+def random_subsets(features: FeatureSet, number: int, size: int, rng: PublicRng) -> list[FeatureSet]:
     """Draw different subsets, uniformly."""
     _check(features, number, size)
-    drawn: list[Subset] = []
+    drawn: list[FeatureSet] = []
     while len(drawn) < number:
         subset = _draw(features, size, rng)
         if subset not in drawn:
@@ -23,14 +23,14 @@ def random_subsets(features: Subset, number: int, size: int, rng: PublicRng) -> 
     return drawn
 
 
-def covering_subsets(features: Subset, number: int, size: int, rng: PublicRng) -> list[Subset]:
+def covering_subsets(features: FeatureSet, number: int, size: int, rng: PublicRng) -> list[FeatureSet]:
     """Choose different subsets, each the one that adds most pairs of features not yet together; ties at random.
 
     Two features that interact are seen by the same trees only if some subset holds both, so covering pairs first takes
     away most of what a random choice leaves to luck.
     """
     _check(features, number, size)
-    chosen: list[Subset] = []
+    chosen: list[FeatureSet] = []
     seen: dict[tuple[int, int], int] = dict.fromkeys(combinations(features, 2), 0)
     for _ in range(number):
         if math.comb(len(features), size) <= TRIES:
@@ -48,11 +48,11 @@ def covering_subsets(features: Subset, number: int, size: int, rng: PublicRng) -
     return chosen
 
 
-def _draw(features: Subset, size: int, rng: PublicRng) -> Subset:
+def _draw(features: FeatureSet, size: int, rng: PublicRng) -> FeatureSet:
     return tuple(sorted(features[i] for i in rng.permutation(len(features))[:size].tolist()))
 
 
-def _check(features: Subset, number: int, size: int) -> None:
+def _check(features: FeatureSet, number: int, size: int) -> None:
     if not 1 <= size <= len(features):
         raise ParameterError(f"subset_features must be from 1 to {len(features)}, the number of features, got {size}")
     if number > math.comb(len(features), size):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier
 from privet.estimators.learning import Hints
-from privet.learners.multinomial_forest.honest_growth import HonestRule, grow_honest_forest
+from privet.learners.multinomial_forest.honest_growth import Criterion, HonestRule, grow_honest_forest
 from privet.learners.multinomial_forest.honest_plan import check_partition_rate
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
@@ -29,7 +29,6 @@ from privet.schema.schema import Schema
 from privet.tables import Table
 from privet.tables.protocol import IntArray
 
-Criterion = Literal["gini", "entropy"]
 LeafRule = Literal["algorithm", "every_leaf"]
 Variant = Literal["multinomial", "breiman_se", "breiman_m"]
 

@@ -36,8 +36,8 @@ from privet.trees.scores import SCORES, head_start
 from privet.trees.structure import FeatureCodes
 
 LeafKind = Literal["labels", "counts"]
-Grid = Literal["schema", "quantiles", "jointexp"]
-Leaves = tuple[list[int], IntArray]  # the tree and the values of each
+GridRule = Literal["schema", "quantiles", "jointexp"]
+GrownLeaves = tuple[list[int], IntArray]  # the tree and the values of each
 
 BINS = 255  # as fine as codes of one byte allow; a finer public grid costs next to nothing
 # A label taken from two Laplace counts loses up to max x (1/2 + x/4) exp(-x) = 0.293 records over epsilon, one by
@@ -57,7 +57,7 @@ class PrivaTree:
     composition: Sharing = "sequential"
     criterion: str = "mix"
     leaves: LeafKind = "counts"
-    grid: Grid = "schema"
+    grid: GridRule = "schema"
     max_leaf_error: Fraction = Fraction(1, 100)
     bins: int = BINS
     leaf_part: Fraction | None = None  # of each tree's budget, in place of the rule
@@ -122,7 +122,7 @@ class PrivaTree:
             return Forest(table.encoding, trees, LeafCounts(values), "threshold")
         return Forest(table.encoding, trees, LeafLabels(values.astype(np.uint16)), "majority")
 
-    def _grow_tree(self, growth: GreedyGrowth, release: Release, tree: TreePlan, level: int = 0) -> list[Leaves]:
+    def _grow_tree(self, growth: GreedyGrowth, release: Release, tree: TreePlan, level: int = 0) -> list[GrownLeaves]:
         """Grow the open nodes and all below them; return the leaves that they become."""
         # Differs from the paper: no stop at pure or small nodes (line 7), which would reveal what is in them.
         if level == len(tree.levels):
@@ -137,7 +137,7 @@ class PrivaTree:
         chosen = release.choose(scores, choice)
         stopped, counts, trees = chosen == growth.n_candidates, growth.leaf_counts, np.array(growth.open_trees)
         growth.split(chosen)
-        leaves: list[Leaves] = []
+        leaves: list[GrownLeaves] = []
         with release.parallel():  # nodes that stop and nodes that go on have no record in common
             if stopped.any():
                 values = self._leaf_values(counts[stopped], release, early)
@@ -156,7 +156,7 @@ def _stop_bonus(n_candidates: int, choice: Event) -> int:
     return int(head_start(n_candidates, choice.parameter))
 
 
-def _in_order(leaves: list[Leaves]) -> IntArray:
+def _in_order(leaves: list[GrownLeaves]) -> IntArray:
     """Return leaves' values tree by tree; within a tree those that stopped earlier come first."""
     trees = np.concatenate([trees for trees, _ in leaves])
     values: IntArray = np.concatenate([values for _, values in leaves])[np.argsort(trees, kind="stable")]
@@ -227,7 +227,7 @@ class PrivaTreeClassifier(PrivateClassifier):
     -----
     *Privacy.* The schema declares the neighbours. Candidates are public. A record is in one child of every candidate
     split at once, and adding it lowers each score by an amount within [0, R], whatever the number of features
-    (`privet.trees.scores`). So each level is one selection of range R, since nodes of a level are disjoint. Leaves
+    (`privet.trees.scores`). So each level is one selection of range R, since nodes of a level are disjoint. GrownLeaves
     release class counts of sensitivity one, or labels chosen by scores of range one. Costs add up over levels and
     leaves. Every node is split down to the planned depth and every leaf goes through the mechanism, whether or not a
     record reached it. With `stop`, the node's own score is one more candidate of the same range, plus a public
@@ -258,7 +258,7 @@ class PrivaTreeClassifier(PrivateClassifier):
         composition: Sharing = "sequential",
         criterion: str = "mix",
         leaves: LeafKind = "counts",
-        grid: Grid = "schema",
+        grid: GridRule = "schema",
         stop: bool = False,
         bins: int = BINS,
         max_leaf_error: float = 0.01,

@@ -29,7 +29,7 @@ from privet.tables import Table
 from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.random_trees import MAX_LEAVES, RandomTrees, check_leaves_fit
 
-Leaves = Literal["counts", "labels"]
+LeafKind = Literal["counts", "labels"]
 
 FINE_GRID = 255  # thresholds are uniform in the public range, so the grid is as fine as codes of one byte allow
 
@@ -52,7 +52,7 @@ class RandomDecisionForest:
     n_trees: int | None = None
     max_depth: int | None = None
     voting: Voting = "threshold"
-    leaves: Leaves = "counts"
+    leaves: LeafKind = "counts"
     composition: Sharing = "sequential"
     empty: Empty = "back_off"
     bins: int = FINE_GRID
@@ -196,7 +196,7 @@ class RandomDecisionForestClassifier(PrivateClassifier):
         n_trees: int | Auto = "auto",
         max_depth: int | Auto = "auto",
         voting: Voting = "threshold",
-        leaves: Leaves = "counts",
+        leaves: LeafKind = "counts",
         composition: Sharing = "sequential",
         empty: Empty = "back_off",
         n_rows_hint: int | None = None,
