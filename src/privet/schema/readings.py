@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from privet.frames.columns import Category, Kind, Values, is_missing, quietly
+from privet.frames.columns import Category, ValueKind, Values, is_missing, quietly
 
 FIRST_DAY = date(1970, 1, 1).toordinal()  # of which the number is 0
 DatePartName = Literal["month", "weekday"]
@@ -26,7 +26,7 @@ PARTS: dict[str, tuple[str, ...]] = {
 }
 TRUTH = {"true": True, "false": False, "yes": True, "no": False, "t": True, "f": False, "y": True, "n": False}
 TRUTH |= {"on": True, "off": False, "1": True, "0": False, "1.0": True, "0.0": False}
-_NUMBERS: tuple[Kind, ...] = ("number", "float", "object", "null")
+_NUMBERS: tuple[ValueKind, ...] = ("number", "float", "object", "null")
 
 
 @dataclass(frozen=True)

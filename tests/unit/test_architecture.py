@@ -1,0 +1,37 @@
+"""The page on architecture and its picture show every room; the contract names them all, without exceptions."""
+
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+HOME = ROOT / "src" / "privet"
+ROOMS = sorted(
+    [f"{path.name}/" for path in HOME.iterdir() if (path / "__init__.py").exists()]
+    + [path.name for path in HOME.glob("*.py") if not path.name.startswith("__")]
+)
+
+
+def test_the_page_and_its_picture_show_every_room():
+    page, picture = (ROOT / "docs" / name for name in ("architecture.md", "images/rooms.svg"))
+    for text in (page.read_text(), picture.read_text()):
+        assert [room for room in ROOMS if room not in text] == []
+
+
+def test_the_root_shows_rooms_and_little_else():
+    assert len([path for path in HOME.iterdir() if path.is_file()]) <= 10
+
+
+def test_the_contract_of_the_rooms_has_few_layers_and_no_exceptions():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (rooms,) = (contract for contract in contracts if contract["type"] == "layers")
+    assert len(rooms["layers"]) <= 16
+    assert rooms["exhaustive"]
+    assert not any("ignore_imports" in contract for contract in contracts)
+
+
+def test_every_module_that_draws_is_behind_the_door():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (door,) = (contract for contract in contracts if contract["type"] == "protected")
+    protected = {name.rpartition(".")[2] for name in door["protected_modules"]}
+    in_front = {"__init__", "release", "measurements", "joint_exponential"}
+    assert {path.stem for path in (HOME / "mechanisms").glob("*.py")} - in_front == protected
