@@ -124,6 +124,6 @@ _CARD = """
 """
 
 
-def card(title: str, *children: Content) -> Markup:
+def card(title: str, *children: Piece) -> Markup:
     """Return what a notebook shows of an object: self-contained, and in the notebook's own colours."""
     return tag("div", tag("style", Markup(_CARD)), paragraph(tag("strong", title)), *children, class_="privet-card")

@@ -13,8 +13,9 @@ ROOMS = sorted(
 
 def test_the_page_and_its_picture_show_every_room():
     page, picture = (ROOT / "docs" / name for name in ("architecture.md", "images/rooms.svg"))
-    for text in (page.read_text(), picture.read_text()):
-        assert [room for room in ROOMS if room not in text] == []
+    for file in (page, picture):
+        absent = [room for room in ROOMS if room not in file.read_text()]
+        assert not absent, f"add {', '.join(absent)} to {file.relative_to(ROOT)}"
 
 
 def test_the_root_shows_rooms_and_little_else():
