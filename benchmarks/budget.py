@@ -65,16 +65,15 @@ def opened(url: str, dataset: str, limit: Limit) -> None:
 def race(url: str, dataset: str, attempts: int, start: object, results: object) -> None:
     bill = Bill(Cost.pure(Fraction(1, 10)), "single records", "a race", {})
     start.wait()
-    successes = 0
+    successes, refused = 0, 0
     for _ in range(attempts):
         try:
             with Book(parse_address(url)) as book:
                 book.commit(book.reserve([dataset], bill))
             successes += 1
         except BudgetError as error:
-            if "remains" not in str(error):
-                raise
-    results.put(successes)
+            refused += "remains" in str(error)
+    results.put((successes, refused))
 
 
 def races(addresses: dict[str, str], processes: int, attempts: int) -> None:
@@ -89,7 +88,9 @@ def races(addresses: dict[str, str], processes: int, attempts: int) -> None:
             racer.start()
         begun = time.perf_counter()
         start.set()
-        successes = sum(results.get() for _ in racers)
+        outcomes = [results.get() for _ in racers]
+        successes, refused = (sum(numbers) for numbers in zip(*outcomes, strict=True))
+        assert successes + refused == processes * attempts, "some could not wait long enough for the others"
         for racer in racers:
             racer.join()
         seconds = time.perf_counter() - begun

@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import privet
 from privet import Schema
-from privet.errors import BudgetError, SchemaError
+from privet.errors import AuditError, BudgetError, SchemaError
 from privet.mechanisms.measurements import noisy_row_count
 from privet.privacy import budgets
 from privet.privacy.accounts import Limit, parse_address
@@ -225,3 +225,14 @@ def test_a_store_on_a_missing_folder_is_refused(tmp_path):
     shutil.rmtree(tmp_path)
     with pytest.raises(BudgetError, match="does not exist"):
         make(f"sqlite:///{tmp_path / 'hospital.db'}")
+
+
+def test_an_audit_of_made_up_records_is_charged_to_nobody(url):
+    from privet.audit import audit, whole
+
+    with privet.budget(url), pytest.raises(AuditError, match=r"outside of privet\.budget"):
+        audit(forest())
+    audited = whole._without_account(forest().set_params(schema=SCHEMA.charged_to(url)))
+    assert audited.schema.budget is None
+    audited.fit(X, Y)
+    assert statuses(url) == []

@@ -26,6 +26,7 @@ from privet.audit.way_in.whole_way import QUICK, THOROUGH, WayInEffort, way_in_a
 from privet.errors import AuditError, PrivetError, UnsoundWarning
 from privet.estimators.base import PrivateEstimator
 from privet.parameters import check_choice
+from privet.privacy import budgets
 from privet.privacy.statements import stated_down, stated_up
 from privet.privacy.terms import Allowance
 from privet.schema.domains import Categorical, Domain, Numeric
@@ -108,8 +109,13 @@ def audit(
     (False, 1.0)
     """
     effort = EFFORTS[check_choice("level", level, tuple(EFFORTS))]
+    if budgets.in_force():
+        raise AuditError(
+            "an audit trains many times on made-up records, and a budget in force would be charged for all of that; "
+            "run it outside of privet.budget(...) blocks, and without PRIVET_BUDGET"
+        )
     if isinstance(estimator, PrivateEstimator):
-        return _audit_of_ours(estimator, effort, pairs, n_jobs, verbose)
+        return _audit_of_ours(_without_account(estimator), effort, pairs, n_jobs, verbose)
     claim = Claim.stated(epsilon, delta, relation)
     chosen = named_pairs(claim.relation) if pairs is None else list(pairs)
     return statistical_audit(
@@ -123,6 +129,15 @@ def audit(
         n_jobs=n_jobs,
         verbose=verbose,
     )
+
+
+def _without_account(estimator: PrivateEstimator) -> PrivateEstimator:
+    """Return a twin that is not charged to the account of its schema: nobody's records are used."""
+    if estimator.schema is None or estimator.schema.budget is None:
+        return estimator
+    twin: PrivateEstimator = clone(estimator)
+    twin.set_params(schema=estimator.schema.charged_to(None))
+    return twin
 
 
 def _audit_of_ours(

@@ -49,7 +49,8 @@ class SqliteLog:
         if not path.exists():
             raise BudgetError(
                 f"there is no budget at {path}, and none is made by spending; nothing was drawn. Check the path, or "
-                "make one with `privet budget create`"
+                "make one with `privet budget create`. A file cannot be reached from another machine: an estimator "
+                "that was sent there needs an account in PostgreSQL"
             )
         # mode=rw: a file that was lost must not be created again, empty.
         uri = f"{path.as_uri()}?mode=rw"
