@@ -9,6 +9,7 @@ import typer
 
 from privet.cli.console import note, print_json, print_table, refuse_overwriting, say, working, write_json
 from privet.cli.options import Data, Decimal, Delta, Encoding, Force, Jobs, Json, ModelFile, NaWords, Separator, Target
+from privet.cli.spending import BudgetAddress, Dataset, Purpose, charged_to
 from privet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ def evaluate(
     encoding: Encoding = None,
     decimal: Decimal = None,
     na: NaWords = None,
+    budget: BudgetAddress = None,
+    dataset: Dataset = None,
+    purpose: Purpose = None,
     jobs: Jobs = 1,
     as_json: Json = False,
     force: Force = False,
@@ -58,6 +62,8 @@ def evaluate(
     Examples:
 
       privet evaluate model.json held_out.csv --epsilon 0.1 --by sex
+
+      privet evaluate model.json held_out.csv --epsilon 0.1 --budget hospital.db --dataset patients
 
       privet evaluate model.json held_out.csv --public -o evaluation.json
     """
@@ -78,7 +84,7 @@ def evaluate(
         form = TextOptions.of(separator, encoding, decimal, na)
         frame, name = read_labelled(data, estimator.schema_, target, form, private=epsilon is not None)
     if epsilon is not None:
-        with working("predicting"):
+        with charged_to(budget, dataset, purpose), working("predicting"):
             found = privet.evaluate(
                 estimator, frame.drop(columns=name), frame[name], epsilon=epsilon, delta=delta, by=by
             )
