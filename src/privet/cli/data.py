@@ -91,7 +91,7 @@ def read_features(
     open_frame(loaded.first).places(list(schema.feature_columns))
     unit = () if schema.unit is None else (schema.unit.column,)
     kept = [name for name in (*unit, *schema.ignored) if name in loaded.first.columns]
-    _say_unused(loaded.first, schema, None)
+    say_unused(loaded.first, schema, None)
     ids = _joined([frame[kept] for frame, _ in loaded.parts])
     return loaded.selected(schema.feature_columns).declared(schema.features), ids
 
@@ -101,7 +101,7 @@ def read_labelled(
 ) -> tuple[pd.DataFrame, str]:
     """Read features, unit and target; return them with the target's name. Further columns are dropped and named."""
     loaded = _load(find_files(paths), options, skip_long_rows=private)
-    name = _target_column(loaded.first, schema, target)
+    name = choose_target(loaded.first, schema, target)
     loaded = loaded.selected(_used(loaded.first, schema, name))
     return loaded.declared({**schema.features, name: schema.target}), name
 
@@ -129,7 +129,8 @@ def read_undeclared(
     return _joined([f if form is None else as_they_look(f, form) for f, form in loaded.parts]), guessed
 
 
-def _say_unused(frame: pd.DataFrame, schema: Schema, target: str | None) -> None:
+def say_unused(frame: Any, schema: Schema, target: str | None) -> None:
+    """Say which columns are not used, unless the schema lists them as ignored."""
     spare = [name for name in _spare_columns(frame, schema) if name != target]
     if spare:
         note(f"privet: the schema does not name these columns, so they are ignored: {listed(spare)}")
@@ -137,7 +138,7 @@ def _say_unused(frame: pd.DataFrame, schema: Schema, target: str | None) -> None
 
 def _used(frame: pd.DataFrame, schema: Schema, target: str | None) -> list[str]:
     """Return the columns that are used; say which ones are not, unless the schema lists them as ignored."""
-    _say_unused(frame, schema, target)
+    say_unused(frame, schema, target)
     unused = {name for name in _spare_columns(frame, schema) if name != target} | set(schema.ignored)
     return [name for name in frame.columns if name not in unused]
 
@@ -147,7 +148,7 @@ def _spare_columns(frame: Any, schema: Schema) -> list[str]:
     return list(open_frame(frame).unnamed(schema.named_columns))
 
 
-def _target_column(frame: Any, schema: Schema, named: str | None) -> str:
+def choose_target(frame: Any, schema: Schema, named: str | None) -> str:
     """Return the column to predict: the one named here or in the schema, or the only one that the schema leaves."""
     opened = open_frame(frame)
     # A misspelt feature is reported first, since it is what makes the choice of the target ambiguous.

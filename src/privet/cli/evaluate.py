@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from privet.cli.console import note, print_json, print_table, refuse_overwriting, say, working, write_json
-from privet.cli.options import Data, Decimal, Delta, Encoding, Force, Jobs, Json, ModelFile, NaWords, Separator, Target
+from privet.cli.options import (
+    Decimal,
+    Delta,
+    Encoding,
+    Force,
+    Jobs,
+    Json,
+    ModelFile,
+    NaWords,
+    Records,
+    Separator,
+    Target,
+)
 from privet.cli.spending import BudgetAddress, Dataset, Purpose, charged_to
 from privet.errors import ParameterError
 
@@ -24,7 +36,7 @@ DISCLOSURE = (
 
 def evaluate(
     model: ModelFile,
-    data: Data,
+    data: Records,
     target: Target = None,
     public: Annotated[
         bool, typer.Option("--public", help="State that these records are public, so that the figures may be, too.")
@@ -69,6 +81,7 @@ def evaluate(
     """
     import privet
     from privet.cli.data import read_labelled
+    from privet.cli.tables import described_table, read_target, with_target
     from privet.cli.text_forms import TextOptions
     from privet.report.evaluation import measure
 
@@ -82,18 +95,23 @@ def evaluate(
     estimator.set_params(n_jobs=jobs)
     with working("reading"):
         form = TextOptions.of(separator, encoding, decimal, na)
-        frame, name = read_labelled(data, estimator.schema_, target, form, private=epsilon is not None)
+        table = described_table(data)
+        if table is None:
+            files = [Path(path) for path in data]
+            frame, name = read_labelled(files, estimator.schema_, target, form, private=epsilon is not None)
+            X: Any = frame.drop(columns=name)
+            y: Any = frame[name]
+        else:
+            X = with_target(table, estimator.schema_, target)
+            y = X.target if epsilon is not None else read_target(X, estimator)
     if epsilon is not None:
         with charged_to(budget, dataset, purpose), working("predicting"):
-            found = privet.evaluate(
-                estimator, frame.drop(columns=name), frame[name], epsilon=epsilon, delta=delta, by=by
-            )
+            found = privet.evaluate(estimator, X, y, epsilon=epsilon, delta=delta, by=by)
         _show(found, out, as_json)
         return
     with working("predicting"):
-        evaluation = measure(
-            estimator, frame.drop(columns=name), frame[name], data=", ".join(path.name for path in data), public=public
-        )
+        named = ", ".join(path if path.startswith("duckdb:") else Path(path).name for path in data)
+        evaluation = measure(estimator, X, y, data=named, public=public)
     if out is not None:
         write_json(evaluation.to_dict(), out)
     if as_json:

@@ -21,6 +21,15 @@ NaWords = Annotated[
     list[str] | None,
     typer.Option("--na", help="A word for missing values in place of the usual; repeat for more.", metavar="WORD"),
 ]
+Records = Annotated[
+    list[str],
+    typer.Argument(
+        help="CSV or Parquet files; folders or patterns of them (also of Feather or ORC files), which need not fit "
+        'into memory; or a query to DuckDB: "duckdb:SELECT ..."',
+        metavar="DATA",
+        show_default=False,
+    ),
+]
 ModelFile = Annotated[Path, typer.Argument(help="A model file.", metavar="MODEL", show_default=False)]
 SchemaFile = Annotated[
     Path | None,

@@ -8,14 +8,17 @@ from typing import Annotated, Any
 import typer
 
 from privet.cli.console import print_json, refuse_overwriting, say, working
-from privet.cli.options import Data, Decimal, Encoding, Force, Jobs, Json, ModelFile, NaWords, Separator
+from privet.cli.options import Decimal, Encoding, Force, Jobs, Json, ModelFile, NaWords, Records, Separator
 
 
 def predict(
     model: ModelFile,
-    data: Data,
+    data: Records,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="A .csv or .parquet file; else standard output.", metavar="FILE")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="A .csv or .parquet file; a folder for a folder; else standard output.", metavar="PATH"
+        ),
     ] = None,
     shares: Annotated[
         bool, typer.Option("--proba", help="For classifiers: also a column for each class, with its share of the vote.")
@@ -37,72 +40,99 @@ def predict(
     Columns that the schema ignores or that name the unit, such as identifiers, come first; others are left out. Texts
     that a spreadsheet would run as a formula have an apostrophe before them in a .csv file.
 
+    A folder is predicted into another folder: one file of predictions for each file of the data, with the same name.
+    Parquet files are read batch by batch.
+
     Examples:
 
       privet predict model.json new_people.csv -o predictions.csv
 
       privet predict model.json new_people.csv --proba --json
 
+      privet predict model.json parts/ -o predictions/
+
       privet predict prices.json new_houses.csv --interval 0.9
     """
     import privet
-    from privet.cli.data import import_pandas, read_features
+    from privet.cli.data import read_features
+    from privet.cli.folders import files_to_predict, predict_file, write_answers
     from privet.cli.safe_text import without_formulas
+    from privet.cli.tables import described_table
     from privet.cli.text_forms import TextOptions
     from privet.errors import ParameterError
     from privet.schema.domains import Numeric
-    from privet.writing import replacing
 
-    if out is not None:
+    into_folder = out is not None and (out.is_dir() or not out.suffix)
+    if out is not None and not into_folder:
         if out.suffix.lower() not in (".csv", ".parquet"):
             raise ParameterError(f"{out}: predictions are written as .csv or .parquet; end the name in one of them")
         refuse_overwriting(out, force)
+    files = list(files_to_predict(data, out, force)) if out is not None and into_folder else []
     estimator = privet.load(model)
     estimator.set_params(n_jobs=jobs)
     if shares and isinstance(estimator.schema_.target, Numeric):
         raise ParameterError(f"{model}: a regression model has no shares of a vote; leave out --proba")
     if interval is not None:
         _refuse_interval(estimator, shares)
+    form = TextOptions.of(separator, encoding, decimal, na)
+
+    def answer(frame: Any, ids: Any) -> Any:
+        return _with_ids(ids, _answers(estimator, frame, shares, interval))
+
+    if files:
+        with working("predicting"):
+            for file, beside in files:
+                predict_file(estimator, file, beside, answer, form)
+        say(f"wrote {out}")
+        return
+    table = described_table(data)
     with working("reading"):
-        form = TextOptions.of(separator, encoding, decimal, na)
-        frame, ids = read_features(data, estimator.schema_, form)
-    pandas = import_pandas()
+        given = (table, None) if table is not None else read_features([Path(p) for p in data], estimator.schema_, form)
     with working("predicting"):
-        answers = _answers(estimator, frame, shares)
-        if interval is not None:
-            low, high = estimator.noise_interval(frame, interval)
-            for side, bounds in (("low", low), ("high", high)):
-                names = [f"{label} {side}" for label in estimator.classes_] if shares else [side]
-                answers[names] = bounds.reshape(len(answers), -1)
-        ids = ids.rename(columns=lambda name: f"{name} (given)" if name in answers.columns else name)
-        answers = pandas.concat([ids.reset_index(drop=True), answers], axis=1)
+        answers = answer(*given)
     if as_json:
         print_json(answers.to_dict(orient="list"))
     if out is None:
         if not as_json:
             typer.echo(without_formulas(answers).to_csv(index=False), nl=False)
         return
-    with replacing(out) as beside:
-        if out.suffix.lower() == ".csv":
-            without_formulas(answers).to_csv(beside, index=False)
-        else:
-            answers.to_parquet(beside, index=False)
+    write_answers(iter([answers]), out)
     if not as_json:
         say(f"wrote {out}")
 
 
-def _answers(estimator: Any, frame: Any, shares: bool) -> Any:
+def _with_ids(ids: Any, answers: Any) -> Any:
+    """Put the columns that name a record before its prediction."""
+    from privet.cli.data import import_pandas
+
+    if ids is None:
+        return answers
+    ids = ids.rename(columns=lambda name: f"{name} (given)" if name in answers.columns else name)
+    return import_pandas().concat([ids.reset_index(drop=True), answers], axis=1)
+
+
+def _answers(estimator: Any, frame: Any, shares: bool, interval: float | None) -> Any:
     """Return predictions: a number, or a class with its share of the vote and, if wanted, those of all classes."""
     from privet.cli.data import import_pandas
 
     pandas = import_pandas()
     if not hasattr(estimator, "classes_"):
-        return pandas.DataFrame({"prediction": estimator.predict(frame)})
+        return _with_interval(estimator, frame, pandas.DataFrame({"prediction": estimator.predict(frame)}), interval)
     votes = estimator.predict_proba(frame)
     best = votes.argmax(axis=1)
     answers = {"prediction": estimator.classes_[best], "probability": votes[range(len(best)), best]}
     of_classes = {str(label): votes[:, place] for place, label in enumerate(estimator.classes_)} if shares else {}
-    return pandas.DataFrame({**answers, **of_classes})
+    return _with_interval(estimator, frame, pandas.DataFrame({**answers, **of_classes}), interval)
+
+
+def _with_interval(estimator: Any, frame: Any, answers: Any, interval: float | None) -> Any:
+    if interval is not None:
+        low, high = estimator.noise_interval(frame, interval)
+        for side, bounds in (("low", low), ("high", high)):
+            several = bounds.ndim > 1
+            names = [f"{label} {side}" for label in estimator.classes_] if several else [side]
+            answers[names] = bounds.reshape(len(answers), -1)
+    return answers
 
 
 def _refuse_interval(estimator: Any, shares: bool) -> None:

@@ -9,7 +9,6 @@ import typer
 
 from privet.cli.console import note, print_json, refuse_overwriting, say, working
 from privet.cli.options import (
-    Data,
     Decimal,
     Delta,
     Encoding,
@@ -20,6 +19,7 @@ from privet.cli.options import (
     Learner,
     NaWords,
     PublicSeed,
+    Records,
     RowsHint,
     SchemaFile,
     Separator,
@@ -35,7 +35,7 @@ HINT = (
 
 
 def train(
-    data: Data,
+    data: Records,
     epsilon: Annotated[
         float, typer.Option("--epsilon", "-e", help="The privacy budget; smaller is more private.", show_default=False)
     ],
@@ -64,8 +64,9 @@ def train(
 ) -> None:
     """Train a private model and print what was spent on what.
 
-    The data is one table in CSV or Parquet files. Its columns are the schema's features, the unit if the schema names
-    one, and the column to predict. A mistake in names is found before anything is spent.
+    The data is one table: files, or a folder of Parquet files or a query, which need not fit into memory and are read
+    by all cores. Its columns are the schema's features, the unit if the schema names one, and the column to predict. A
+    mistake in names is found before anything is spent.
 
     Examples:
 
@@ -73,11 +74,14 @@ def train(
 
       privet train people.csv --schema schema.yaml --epsilon 1 --budget hospital.db --dataset patients
 
+      privet train "duckdb:SELECT * FROM 'visits/*.parquet' WHERE year = 2024" --schema schema.yaml --epsilon 1
+
       privet train parts/ --schema schema.yaml --epsilon 1 --learner RandomDecisionForest --set max_depth=6
     """
     from privet.cli.data import read_labelled
     from privet.cli.drafts import load_schema
     from privet.cli.learners import make_estimator
+    from privet.cli.tables import described_table, with_target
     from privet.cli.text_forms import TextOptions
     from privet.privacy.text import guarantee_as_data
 
@@ -89,11 +93,16 @@ def train(
     own = {"epsilon": epsilon, "delta": delta, "schema": public, "n_rows_hint": rows_hint, "n_jobs": jobs}
     estimator = make_estimator(learner, settings or [], random_state=public_seed, **own)
     estimator.plan()  # reports invalid parameters before the data is read
-    with working("reading"):
-        frame, name = read_labelled(data, public, target, form)
-    note(HINT.format(schema=schema, data=" ".join(map(str, data))))
-    with charged_to(budget, dataset, purpose), working("training"):
-        estimator.fit(frame.drop(columns=name), frame[name])
+    table = described_table(data)
+    if table is None:
+        with working("reading"):
+            frame, name = read_labelled([Path(path) for path in data], public, target, form)
+        note(HINT.format(schema=schema, data=" ".join(data)))
+        with charged_to(budget, dataset, purpose), working("training"):
+            estimator.fit(frame.drop(columns=name), frame[name])
+    else:  # it shows its own progress
+        with charged_to(budget, dataset, purpose):
+            estimator.set_params(n_jobs=None if jobs == 1 else jobs).fit(with_target(table, public, target))
     with working("writing"):
         estimator.save(out)
         if page:

@@ -35,7 +35,8 @@ from privet.randomness.public import public_rng
 from privet.schema.domains import Categorical, Numeric
 from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
 from privet.schema.schema import Schema
-from privet.tables.described import Described, closing_afterwards, described
+from privet.tables.described import Described, adapted, closing_afterwards, described
+from privet.tables.predicting import encode_features
 from privet.tables.reading import encode_table
 
 NO_SCHEMA = "no schema was given: bounds, categories and classes were read off the data"
@@ -215,6 +216,9 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
                 validate_data(self, X, reset=False, skip_check_array=True)
             else:
                 X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite="allow-nan")
+        table = X if isinstance(X, Described) else adapted(X)
+        if table is not None:
+            return encode_features(table, self.model_.encoding)
         return self.model_.encoding.encode(X, ignore=self.schema_.named_columns)
 
     def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:

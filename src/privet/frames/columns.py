@@ -138,9 +138,11 @@ def _from_arrow(column: Any, exact: bool) -> Values:
     if types.is_null(dtype):
         return Values("null", name, np.full(len(column), None))
     if types.is_boolean(dtype) or types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype):
-        absent = pc.is_null(column).to_numpy()
         if types.is_decimal(dtype) or types.is_float16(dtype):
             column = column.cast(pa.float64())
+        if not column.null_count:  # then the values can be looked at where they are
+            return replace(_from_numpy(column.to_numpy()), dtype=name)
+        absent = pc.is_null(column).to_numpy()
         filled = pc.fill_null(column, pa.scalar(0).cast(column.type))
         return replace(_from_numpy(filled.to_numpy()), dtype=name, absent=absent)
     if types.is_date(dtype) or types.is_timestamp(dtype):

@@ -5,6 +5,7 @@ from privet.tables.duckdb_table import DuckDBTable
 from privet.tables.file_table import ParquetTable
 from privet.tables.memory import MemoryTable
 from privet.tables.part import PartOf
+from privet.tables.predicting import predict
 from privet.tables.protocol import Block, Kernel, Table
 from privet.tables.spark_table import SparkTable
 
@@ -18,4 +19,5 @@ __all__ = [
     "PartOf",
     "SparkTable",
     "Table",
+    "predict",
 ]

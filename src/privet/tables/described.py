@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Self
 
-from privet.errors import SchemaError
+from privet.errors import ParameterError, SchemaError
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables.piecewise import Reading
@@ -72,6 +72,14 @@ class Described(ABC):
     @abstractmethod
     def encoded(self, job: Job) -> Table:
         """Check names and types, and return the table for one fit. If it has a method ``close``, that ends the fit."""
+
+    def frames(self, reading: Reading) -> Iterator[Any]:
+        """Read all records in order, as frames of a bounded size with the columns of the reading."""
+        raise ParameterError(f"records of a {type(self).__name__} are not read in order; predict where they are")
+
+    def columns(self, schema: Schema) -> Any:
+        """Return a frame without rows that has the columns of the table, or of its first file."""
+        raise ParameterError(f"the columns of a {type(self).__name__} are not known here; name the target")
 
     def with_target(self, y: Any) -> Self:
         """Return the same table with another target, given by name."""

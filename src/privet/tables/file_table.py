@@ -107,6 +107,16 @@ class ParquetTable(Described):
             store.close()
             raise
 
+    def frames(self, reading: Reading) -> Iterator[Any]:
+        """Read all records in order, as frames of a bounded size with the columns of the reading."""
+        files = FileSource.found(self.paths, reading)
+        check_layouts(files.layouts(), reading)
+        return chain.from_iterable(piece.batches(reading.rows_at_once) for piece in files.pieces())
+
+    def columns(self, schema: Schema) -> Any:
+        """Return a frame without rows that has the columns of the first file."""
+        return open_file(find_files(self.paths)[0], Reading(schema.encoding(), None)).layout.empty
+
 
 class FileSource:
     """The files of a table: a list of pieces that can be read again and again, in any process."""

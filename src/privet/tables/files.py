@@ -110,23 +110,23 @@ def _found(path: str) -> list[DataFile]:
     if info.type == pafs.FileType.File:
         if _format(inside) is None:
             raise ParameterError(f"{path}: cannot tell the format; files end in {', '.join(FORMATS)}")
-        return [_file(filesystem, info, ())]
+        return [_file(filesystem, info)]
     base = inside.rstrip("/")
     found = []
     for entry in filesystem.get_file_info(pafs.FileSelector(base, recursive=True)):
         names = entry.path[len(base) :].strip("/").split("/")
         hidden = any(name.startswith((".", "_")) and "=" not in name for name in names)
         if entry.type == pafs.FileType.File and not hidden and _format(entry.path) is not None:
-            found.append(_file(filesystem, entry, _partition(names[:-1])))
+            found.append(_file(filesystem, entry))
     if not found:
         raise ParameterError(f"{path}: no data file in this folder; files end in {', '.join(FORMATS)}")
     return sorted(found, key=lambda file: file.path)
 
 
-def _file(filesystem: Any, info: Any, partition: tuple[tuple[str, str | None], ...]) -> DataFile:
-    file_format = _format(info.path)
+def _file(filesystem: Any, info: Any) -> DataFile:
+    file_format, folders = _format(info.path), info.path.split("/")[:-1]
     assert file_format is not None
-    return DataFile(filesystem, info.path, file_format, info.size, info.mtime_ns, partition)
+    return DataFile(filesystem, info.path, file_format, info.size, info.mtime_ns, _partition(folders))
 
 
 def _format(path: str) -> str | None:

@@ -16,7 +16,7 @@ from privet.schema.encoding import ClassTarget, Encoding
 from privet.schema.schema import Unit
 from privet.tables.units import UnitRows, read_units
 
-_BYTES_READ_AT_ONCE = 16 << 20  # of doubles: what one thread holds of a file before it is encoded
+_BYTES_READ_AT_ONCE = 8 << 20  # of doubles: what one thread holds of a file before it is encoded
 _FEWEST_ROWS_READ_AT_ONCE, _MOST_ROWS_READ_AT_ONCE = 1 << 10, 1 << 17
 
 Declared = Mapping[str, tuple[Category, ...] | None]
@@ -73,14 +73,16 @@ class Reading:
     ----------
     encoding : Encoding
         The learner's encoding.
-    target : str
-        The column to predict.
+    target : str or None
+        The column to predict; None where only features are read.
     unit : Unit, optional
         The unit that the schema declares.
     id : str, optional
         A column with another value in every record, for an engine whose records have no stable order.
     key : bytes
         A fresh secret key, by which rows of a unit are chosen.
+    also : tuple of str
+        Further columns that are read along and do not become codes.
 
     Notes
     -----
@@ -90,10 +92,11 @@ class Reading:
     """
 
     encoding: Encoding
-    target: str
+    target: str | None
     unit: Unit | None = None
     id: str | None = None
     key: bytes = field(default=b"", repr=False)
+    also: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.encoding.columns]
@@ -107,7 +110,7 @@ class Reading:
     def columns(self) -> tuple[str, ...]:
         """The columns that are read: features, target, unit and id."""
         unit = None if self.unit is None else self.unit.column
-        others = [name for name in (self.target, unit, self.id) if name is not None]
+        others = [name for name in (self.target, unit, self.id, *self.also) if name is not None]
         return tuple(dict.fromkeys([*(column.source for column in self.encoding.columns), *others]))
 
     @property
@@ -115,7 +118,8 @@ class Reading:
         """How features and target are read from text, which declares no type: their categories, or None for numbers."""
         target = self.encoding.target
         of_target = target.classes if isinstance(target, ClassTarget) else None
-        return {column.source: column.categories_in_text for column in self.encoding.columns} | {self.target: of_target}
+        declared = {column.source: column.categories_in_text for column in self.encoding.columns}
+        return declared if self.target is None else declared | {self.target: of_target}
 
     @property
     def rows_at_once(self) -> int:
@@ -126,7 +130,8 @@ class Reading:
     def encode(self, frame: Any, first_place: int = 0) -> Records:
         """Encode a frame, which may have further columns; its first record has this place within its piece."""
         opened = open_frame(frame)
-        codes = self.encoding.encode(frame, ignore=opened.names or ())
+        codes = self.encode_features(frame)
+        assert self.target is not None
         target = self.encoding.encode_target(opened.named(self.target))
         places = np.arange(first_place, first_place + len(target), dtype=np.uint64)
         kept, units = target >= 0, None
@@ -139,6 +144,11 @@ class Reading:
             # Records without a known label stay for now: as in memory, they count among the rows of their unit.
             kept = of_unit.present if self.id is None else of_unit.present & ids.present
         return Records(codes, target, places, len(target), units).take(kept)
+
+    def encode_features(self, frame: Any) -> NDArray[np.unsignedinteger]:
+        """Encode the features of a frame, which may have further columns."""
+        codes: NDArray[np.unsignedinteger] = self.encoding.encode(frame, ignore=open_frame(frame).names or ())
+        return codes
 
     def encode_all(self, frames: Iterable[Any]) -> Iterator[Records]:
         """Encode the frames of one piece, in their order."""

@@ -72,7 +72,7 @@ def check_layouts(layouts: Iterable[Layout], reading: Reading) -> None:
         try:
             opened = open_frame(layout.empty)
             opened.places(reading.columns)
-            reading.encode(layout.empty)
+            reading.encode_features(layout.empty) if reading.target is None else reading.encode(layout.empty)
             types = {name: _type(opened.named(name)) for name in reading.columns}
         except SchemaError as error:
             raise SchemaError(f"{layout.name}: {error}") from None

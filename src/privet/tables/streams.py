@@ -14,6 +14,7 @@ from privet.errors import ParameterError
 from privet.schema.schema import Schema
 from privet.tables.described import Described, Job
 from privet.tables.kept import encode_pieces
+from privet.tables.piecewise import Reading
 from privet.tables.progress import PassProgress
 from privet.tables.protocol import Table
 from privet.tables.source import Layout, check_layouts
@@ -94,6 +95,15 @@ class StreamTable(Described):
         except BaseException:
             store.close()
             raise
+
+    def frames(self, reading: Reading) -> Iterator[Any]:
+        """Read all records in order, as frames of a bounded size with the columns of the reading."""
+        check_layouts([self.layout()], reading)
+        return self.read(reading.columns, reading.rows_at_once)
+
+    def columns(self, schema: Schema) -> Any:
+        """Return a frame without rows that has the columns of the table."""
+        return self.layout().empty
 
 
 class LazyFrameTable(StreamTable):
