@@ -127,8 +127,8 @@ def test_a_file_of_version_1_still_loads_and_predicts_the_same():
 
 def test_a_newer_version_is_refused_with_the_remedy(content, tmp_path):
     assert (
-        refusal(sealed({**content, "version": 3}), tmp_path)
-        == "file version 3, this privet reads up to 2; upgrade privet"
+        refusal(sealed({**content, "version": 4}), tmp_path)
+        == "file version 4, this privet reads up to 3; upgrade privet"
     )
 
 

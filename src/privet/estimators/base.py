@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from privet.errors import LargeDeltaWarning, NonPrivateWarning, ParameterError, PrivacyLeakWarning, SchemaError
 from privet.estimators.learning import Hints, Learner, NumberModel
+from privet.estimators.limits import check_size
 from privet.frames.opening import one_column
 from privet.markup import card, paragraph, table
 from privet.mechanisms.release import Randomness, noise_source, open_release, secret_key
@@ -173,6 +174,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         self, make_learner: Callable[[], Learner[Any]], schema: Schema, n_rows_hint: int | None, noise: Randomness
     ) -> _Planned:
         learner, terms, hints = make_learner(), Terms.of(schema), _hints(n_rows_hint)
+        check_size(schema, learner.bins)
         encoding = schema.encoding(learner.bins)
         allowance = self._allowance(encoding, terms, hints)
         plan = learner.plan(encoding, terms, None if allowance is None else allowance.whole, hints)

@@ -22,12 +22,12 @@ import numpy as np
 
 import privet
 from privet.errors import ModelFileError, PrivetError
+from privet.estimators.limits import MOST_VALUES, check_size
 from privet.estimators.registry import estimator_class, estimator_names, is_estimator
 from privet.models.files import digest, model_from_dict, model_to_dict, parse_json
 from privet.privacy.certificate import certificate
 from privet.privacy.terms import Terms
 from privet.privacy.text import ledger_from_dict
-from privet.schema.category_domains import Hashed
 from privet.schema.domains import Numeric
 from privet.schema.schema import Schema
 from privet.writing import replace_text
@@ -36,14 +36,13 @@ if TYPE_CHECKING:
     from privet.estimators.base import PrivateEstimator
 
 FORMAT = "privet-estimator"
-VERSION = 2
+VERSION = 3  # since 3 the encoding, which follows from the schema, is left out, and tables are written as runs
 SAME_WORDS = 2  # the first version whose guarantees are in today's words; sentences of older files are not compared
 MAX_BYTES = 64 << 20
 
 # Limits on what a file may make the reader allocate.
-_MOST_VALUES = 1_000_000  # JSON values that are not within an array's bytes
-_MOST_ARRAY_BYTES, _MOST_RATIO = 32 << 20, 64  # of all arrays together: this, and this many times the file's size
-_MOST_CELLS = 1_000_000  # of all grids together
+_MOST_VALUES = 2 * MOST_VALUES  # JSON values that are not within an array's bytes: the schema's, and all others
+_MOST_ARRAY_BYTES, _MOST_RATIO = 256 << 20, 64  # of all arrays together: this, and this many times the file's size
 
 _LIBRARY = re.compile(r"[0-9A-Za-z.+-]{1,40}")
 _FRACTION = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")
@@ -89,7 +88,7 @@ def file_content(estimator: PrivateEstimator) -> dict[str, Any]:
         "estimator": type(estimator).__name__,
         "parameters": _plain_parameters(estimator),
         "schema": estimator.schema_.to_dict(),
-        "model": model_to_dict(estimator.model_),
+        "model": model_to_dict(estimator.model_, with_encoding=False),
         "privacy": estimator.privacy_.to_dict(),
         "certificate": certificate(estimator.privacy_, estimator.schema_, privet.__version__),
     }
@@ -166,13 +165,11 @@ def _estimator(content: Mapping[str, Any]) -> Any:
     schema = Schema.from_dict(content["schema"])
     estimator._check_target(schema)
     bins = estimator._learner().bins
-    cells = sum(domain.bins or bins for domain in schema.features.values() if isinstance(domain, Numeric))
-    cells += sum(domain.buckets for domain in schema.features.values() if isinstance(domain, Hashed))
-    if cells > _MOST_CELLS:
-        raise ModelFileError(f"schema: the grids have more than {_MOST_CELLS:,} cells together")
+    check_size(schema, bins)
     estimator.set_params(schema=schema)
-    estimator.model_ = model_from_dict(content["model"])
-    if estimator.model_.encoding != schema.encoding(bins):
+    encoding = schema.encoding(bins)
+    estimator.model_ = model_from_dict(content["model"], encoding)
+    if estimator.model_.encoding != encoding:
         raise ModelFileError("the model's encoding does not follow from its schema; save the model again")
     if isinstance(schema.target, Numeric) and not hasattr(estimator.model_, "numbers"):
         raise ModelFileError("the model is of classes, its schema's target is a number; save the model again")

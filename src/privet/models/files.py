@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.errors import ModelFileError
+from privet.errors import ModelFileError, PrivetError
+from privet.schema.encoding import Encoding
 
 FORMAT = "privet-model"
 VERSION = 1
@@ -30,7 +31,7 @@ Content = dict[str, Any]
 
 @dataclass(frozen=True)
 class _Kind:
-    model: type
+    model: type[Any]
     to_content: Callable[[Any], Content]
     from_content: Callable[["Reader"], Any]
 
@@ -50,30 +51,47 @@ def register(
     model : type
         The class of the models.
     to_content : callable
-        Gives a model as plain data: what JSON can hold, with arrays through `array_to_dict`.
+        Gives a model as plain data: what JSON can hold, with arrays through `array_to_dict`; without its encoding.
     from_content : callable
         Makes the model again, from a `Reader`; it may raise ParameterError for what does not fit together.
     """
     _KINDS[kind] = _Kind(model, to_content, from_content)
 
 
-def model_to_dict(model: Any) -> Content:
-    """Return a model as plain data; equal models give equal data."""
+def model_to_dict(model: Any, *, with_encoding: bool = True) -> Content:
+    """Return a model as plain data; equal models give equal data.
+
+    Parameters
+    ----------
+    model
+        The model.
+    with_encoding : bool, default=True
+        Whether to write its encoding down, which may have thousands of values for each feature. It can be left out
+        where a schema says the same.
+    """
     for name, kind in _KINDS.items():
         if type(model) is kind.model:
-            return {"format": FORMAT, "version": VERSION, "kind": name, **kind.to_content(model)}
+            encoding = {"encoding": model.encoding.to_dict()} if with_encoding else {}
+            return {"format": FORMAT, "version": VERSION, "kind": name, **encoding, **kind.to_content(model)}
     raise ModelFileError(f"{type(model).__name__} is not a kind of model that files can hold: register it")
 
 
-def model_from_dict(content: object) -> Any:
+def model_from_dict(content: object, encoding: Encoding | None = None) -> Any:
     """Make a model from what `model_to_dict` gave.
+
+    Parameters
+    ----------
+    content
+        The plain data.
+    encoding : Encoding, optional
+        The model's encoding, where it was left out.
 
     Raises
     ------
     ModelFileError
         If the content is damaged, of an unknown version or kind, or does not fit together; it names the place.
     """
-    reader = Reader(content, "model")
+    reader = Reader(content, "model", known=encoding)
     reader.choice("format", [FORMAT])
     if reader.whole("version", 1, 2**31) > VERSION:
         raise ModelFileError(
@@ -135,11 +153,14 @@ class Reader:
         Where it stands in the file, for messages.
     bytes_read : list of one int
         What the arrays of the whole model have taken so far, shared by the readers of all its parts.
+    known : Encoding, optional
+        The encoding of the model, if it is not in the file.
     """
 
     content: Any
     place: str
     bytes_read: list[int] = field(default_factory=lambda: [0])
+    known: Encoding | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.content, Mapping):
@@ -154,6 +175,19 @@ class Reader:
     def part(self, name: str) -> "Reader":
         """Return a reader of an object within this one."""
         return Reader(self.get(name), f"{self.place}.{name}", self.bytes_read)
+
+    def encoding(self) -> Encoding:
+        """Return the model's encoding, which has at least one feature: as it is written, or else as it is known."""
+        if self.known is not None and "encoding" not in self.content:
+            return self.known
+        place = f"{self.place}.encoding"
+        try:
+            encoding = Encoding.from_dict(self.part("encoding").content)
+        except (PrivetError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise ModelFileError(f"{place}: {error}") from error
+        if not encoding.columns:
+            raise ModelFileError(f"{place}: no features")
+        return encoding
 
     def whole(self, name: str, low: int, high: int) -> int:
         """Return a whole number from `low` to `high`."""

@@ -7,7 +7,6 @@ import numpy as np
 from privet.errors import ModelFileError, PrivetError
 from privet.models.files import Content, Reader, array_to_dict, register
 from privet.models.forest import VOTINGS, Empty, Forest, LeafCounts, LeafLabels, Structure, Voting
-from privet.schema.encoding import Encoding
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.random_trees import RandomTrees, Rule
@@ -20,7 +19,6 @@ _NODES = ("first_child", "n_children", "leaf", "tree_offsets", "leaves_per_tree"
 def forest_to_content(forest: Forest) -> Content:
     """Return a forest as plain data."""
     return {
-        "encoding": forest.encoding.to_dict(),
         "structure": structure_to_content(forest.structure),
         "leaves": _leaves_to_content(forest.leaves),
         "voting": forest.voting,
@@ -31,9 +29,7 @@ def forest_from_content(reader: Reader) -> Forest:
     """Make a forest from plain data, every value checked."""
     place = f"{reader.place}.encoding"
     try:
-        encoding = Encoding.from_dict(reader.part("encoding").content)
-        if not encoding.columns:
-            raise ModelFileError(f"{place}: no features")
+        encoding = reader.encoding()
         place = f"{reader.place}.structure"
         structure = structure_from_content(reader.part("structure"), FeatureCodes.of(encoding))
         place = f"{reader.place}.leaves"

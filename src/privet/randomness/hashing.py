@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled, inlined
+from privet.compiling import compiled, inlined, merged
 from privet.errors import ParameterError
 
 # "somepseudorandomlygeneratedbytes", the initial state of SipHash
@@ -205,6 +205,25 @@ def _avalanche(word: np.uint64) -> np.uint64:
     word = (word ^ (word >> np.uint64(30))) * _MIX_1
     word = (word ^ (word >> np.uint64(27))) * _MIX_2
     return word ^ (word >> np.uint64(31))
+
+
+@merged
+def first_round(word: np.uint64) -> np.uint64:
+    """Return the part of `mix` that depends on its first argument alone: a node's draws have it in common."""
+    return _avalanche(word + _GOLDEN)
+
+
+@merged
+def further_rounds(begun: np.uint64, tree: np.uint64, path: np.uint64) -> np.uint64:
+    """Return ``mix(word, tree, path)``, where `begun` is ``first_round(word)``."""
+    word = _avalanche((begun ^ tree) + _GOLDEN)
+    return _avalanche((word ^ path) + _GOLDEN)
+
+
+@merged
+def bounded_by_few(word: np.uint64, n: np.uint64) -> np.uint64:
+    """Return ``bounded(word, n)`` for n below 2^32, where half of its products are zero."""
+    return ((word >> _HALF) * n + (((word & _LOW_HALF) * n) >> _HALF)) >> _HALF
 
 
 @compiled

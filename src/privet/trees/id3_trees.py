@@ -10,6 +10,8 @@ from privet.randomness.public import PublicRng
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.structure import FeatureCodes, Splits
 
+_DRAWS_AT_ONCE = 1 << 20  # 8 MB
+
 
 def draw_id3_trees(
     domains: FeatureCodes, rng: PublicRng, n_trees: int, depth: int, features: Sequence[int] | None = None
@@ -32,18 +34,30 @@ def draw_id3_trees(
     if not allowed.size:
         raise ParameterError("no feature has more than one value, so there is nothing to split: declare more values")
     sizes = domains.n_codes[allowed]
-    tree, used = np.arange(n_trees), np.zeros((n_trees, allowed.size), bool)
+    tree, path = np.arange(n_trees), np.zeros((n_trees, 0), np.int64)  # path: which features a node's path has used
     levels: list[
         tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
     ] = []  # tree, feature, number of children
     for _ in range(min(depth, allowed.size)):
-        chosen = np.where(used, -1.0, rng.random(used.shape)).argmax(axis=1)
+        chosen = _unused(path, allowed.size, rng)
         children = sizes[chosen]
         levels.append((tree, allowed[chosen], children))
-        used[np.arange(len(tree)), chosen] = True
-        tree, used = np.repeat(tree, children), np.repeat(used, children, axis=0)
+        path = np.column_stack([path, chosen])
+        tree, path = np.repeat(tree, children), np.repeat(path, children, axis=0)
     levels.append((tree, np.full(len(tree), -1), np.zeros(len(tree), np.int64)))
     return _assemble(domains, n_trees, levels)
+
+
+def _unused(path: NDArray[np.int64], n_features: int, rng: PublicRng) -> NDArray[np.int64]:
+    """Draw for each node a feature that is not on its path, some nodes at a time: memory does not grow with them."""
+    chosen = np.zeros(len(path), np.int64)
+    at_once = max(1, _DRAWS_AT_ONCE // n_features)
+    for start in range(0, len(path), at_once):
+        here = path[start : start + at_once]
+        draws = rng.random((len(here), n_features))
+        np.put_along_axis(draws, here, -1.0, axis=1)
+        chosen[start : start + at_once] = draws.argmax(axis=1)
+    return chosen
 
 
 def _assemble(

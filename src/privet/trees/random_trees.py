@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from privet.errors import ParameterError
 from privet.schema.encoding import Encoding
+from privet.tables.protocol import IntArray
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels import implicit
-from privet.trees.kernels.implicit import RandomRule
+from privet.trees.kernels.implicit import Lanes, MultiwayTable, RandomRule
 from privet.trees.structure import FeatureCodes, Splits, Trees, check_number_of_leaves, n_words
 
 _WITHOUT_KNOWLEDGE = 8 << 30
@@ -51,6 +52,7 @@ MAX_LEAVES = 65_536
 MOST_NODES = 1 << 22  # of a structure that is written down: some 60 MB
 _BYTES_PER_NODE = 16
 _MOST_TREES = 1 << 20
+_LANES = 8  # rows that are routed side by side
 _MOST_DEPTH = 62  # a path of the binary rule is a number of 64 bits
 
 
@@ -133,15 +135,35 @@ class RandomTrees(Trees):
 
     def route_block(self, codes: NDArray[Any], start: int, stop: int, first_tree: int, out: NDArray[np.int32]) -> None:
         """Write leaf ids of rows start..stop (a block at most) in trees from `first_tree` on, one a row of `out`."""
-        implicit.route_random(codes, start, stop, np.zeros(0, np.int64), first_tree, self._rule, out)
+        self._route(codes, start, stop, np.zeros(0, np.int64), first_tree, out)
 
     def route_assigned(self, codes: NDArray[Any], trees: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the leaf id of each row in its own tree only; -1 where there is no such tree."""
         leaves = np.full((1, trees.size), -1, np.int32)
         if trees.size:
-            implicit.route_random(codes, 0, trees.size, trees, 0, self._rule, leaves)
+            self._route(codes, 0, trees.size, trees, 0, leaves)
         assigned: NDArray[np.int32] = leaves[0]
         return assigned
+
+    def _route(
+        self, codes: NDArray[Any], start: int, stop: int, trees: IntArray, first_tree: int, out: NDArray[np.int32]
+    ) -> None:
+        if self.rule == "binary":
+            subset = np.zeros(n_words(int(self.domains.n_codes.max())), np.uint64)
+            implicit.route_binary(codes, start, stop, trees, first_tree, self._rule, subset, out)
+            return
+        lanes = Lanes(
+            np.zeros(_LANES, np.uint64),
+            np.zeros(_LANES, np.int64),
+            np.zeros((_LANES, self.domains.n_features), np.uint64),
+        )
+        implicit.route_multiway(codes, start, stop, trees, first_tree, self._rule, self._table, lanes, out)
+
+    @cached_property
+    def _table(self) -> MultiwayTable:
+        domains = self.domains
+        whole = (domains.n_cells - 1).astype(np.uint64) << np.uint64(16)
+        return MultiwayTable(whole, np.where(domains.ordered, -1, domains.n_codes - 1))
 
     @cached_property
     def _rule(self) -> RandomRule:

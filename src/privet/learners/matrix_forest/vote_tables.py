@@ -170,7 +170,7 @@ def _rows(codes: NDArray[Any]) -> NDArray[np.uint16]:
 
 def _cell_table_to_content(model: CellTable) -> Content:
     tables = [{"features": list(table.features), "votes": array_to_dict(table.votes)} for table in model.tables]
-    return {"encoding": model.encoding.to_dict(), "tables": tables}
+    return {"tables": tables}
 
 
 def _cell_table_from_content(reader: Reader) -> CellTable:
@@ -189,7 +189,6 @@ def _cell_table_from_content(reader: Reader) -> CellTable:
 
 def _leaf_votes_to_content(model: LeafVotes) -> Content:
     return {
-        "encoding": model.encoding.to_dict(),
         "structure": structure_to_content(model.structure),
         "values": array_to_dict(model.values),
     }
@@ -205,7 +204,6 @@ def _leaf_votes_from_content(reader: Reader) -> LeafVotes:
 
 def _batch_to_content(model: BatchAnswers) -> Content:
     return {
-        "encoding": model.encoding.to_dict(),
         "points": array_to_dict(model.points.astype(np.uint16)),
         "answers": array_to_dict(model.answers),
     }
@@ -216,9 +214,9 @@ def _batch_from_content(reader: Reader) -> BatchAnswers:
 
 
 def _encoding(reader: Reader) -> Encoding:
-    encoding = Encoding.from_dict(reader.part("encoding").content)
-    if not encoding.columns or not encoding.n_classes:
-        raise ModelFileError(f"{reader.place}.encoding: no features or no classes")
+    encoding = reader.encoding()
+    if not encoding.n_classes:
+        raise ModelFileError(f"{reader.place}.encoding: no classes")
     return encoding
 
 

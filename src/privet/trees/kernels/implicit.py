@@ -13,13 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled, inner
-from privet.randomness.hashing import bounded, mix
+from privet.compiling import compiled, inner, merged
+from privet.randomness.hashing import bounded, bounded_by_few, first_round, further_rounds, mix
 from privet.tables.protocol import IntArray
 from privet.trees.kernels.blocks import Codes, Whole
 
 _FEATURE, _CUT, _MISSING, _SUBSET, _CHILD, _BUCKET = 1, 2, 3, 4, 5, 6
 _ONE = np.uint64(1)
+_LOW, _HIGH_SHIFT, _SPAN, _ROUND_SHIFT = np.uint64(0xFFFF), np.uint64(16), np.uint64(0xFFFFFFFF), np.uint64(32)
 
 
 class RandomRule(NamedTuple):
@@ -50,6 +51,40 @@ class RandomRule(NamedTuple):
     n_cells: IntArray
     n_codes: IntArray
     missing: IntArray
+
+
+class MultiwayTable(NamedTuple):
+    """What routing by the multi-way rule asks of features, one entry each.
+
+    Attributes
+    ----------
+    whole : uint64 array
+        The interval of all cells: its last in the bits from 16 on, its first, which is 0, below.
+    last_category : int64 array
+        The last code of an unordered feature, -1 for an ordered one.
+    """
+
+    whole: NDArray[np.uint64]
+    last_category: IntArray
+
+
+class Lanes(NamedTuple):
+    """Room for the rows that are routed side by side.
+
+    Attributes
+    ----------
+    word : uint64 array of shape (number of lanes,)
+        The word of each row's node.
+    left : int64 array of shape (number of lanes,)
+        How many features can still be split on each row's path.
+    spans : uint64 array of shape (number of lanes, n_features)
+        A feature's interval on a row's path, as in `MultiwayTable`, and from bit 32 on the round in which it was
+        entered: what an earlier round has left behind is not valid, and need not be cleared.
+    """
+
+    word: NDArray[np.uint64]
+    left: IntArray
+    spans: NDArray[np.uint64]
 
 
 @inner
@@ -161,50 +196,106 @@ def child_word(word: Whole, child: Whole) -> Whole:
     return mix(word, _CHILD, child)
 
 
-@inner
-def _leaf_multiway(codes: Codes, row: Whole, tree: Whole, rule: RandomRule, low: IntArray, high: IntArray) -> Whole:
-    low[:] = 0
-    high[:] = rule.n_cells - 1
-    left = rule.splittable.size
-    word = root_word(rule.seed, tree)
-    for _ in range(rule.depth):
-        if left == 0:
+@merged
+def _step_multiway(
+    codes: Codes,
+    row: Whole,
+    word: Whole,
+    round_: Whole,
+    rule: RandomRule,
+    table: MultiwayTable,
+    spans: NDArray[np.uint64],
+) -> tuple[Whole, bool]:
+    """Take one row one level down: return the word of the child, and whether its feature is used up there.
+
+    The same draws as `draw_multiway`, `enter_child` and `child_word`. `spans` has the current interval of each feature
+    that this row has met in this tree, which `round_` numbers; those of all others are the whole range.
+    """
+    begun = first_round(word)
+    attempt, feature, span = np.uint64(0), np.uint64(0), np.uint64(0)
+    n_features = np.uint64(table.whole.size)
+    while True:
+        feature = bounded_by_few(further_rounds(begun, np.uint64(_FEATURE), attempt), n_features)
+        span = spans[feature]
+        span = span & _SPAN if span >> _ROUND_SHIFT == round_ else table.whole[feature]
+        if span >> _HIGH_SHIFT > span & _LOW:
             break
-        feature, cut, missing_first = draw_multiway(word, rule.ordered, low, high)
-        code: Whole = np.int64(codes[feature, row])
-        child: Whole
-        if rule.ordered[feature]:
-            child = np.int64(_second_child(code, feature, cut, missing_first, rule))
-        else:
-            child = min(code, rule.n_codes[feature] - 1)
-        enter_child(feature, cut, child, low, high)
-        left -= high[feature] == low[feature]
-        word = child_word(word, child)
-    return bucket(word, rule.max_leaves)
+        attempt += _ONE
+    low, high = span & _LOW, span >> _HIGH_SHIFT
+    code, last = np.uint64(codes[feature, row]), table.last_category[feature]
+    child = np.uint64(0)
+    if last >= 0:
+        child = min(code, np.uint64(last))
+        high = low
+    else:
+        cut = low + bounded_by_few(further_rounds(begun, np.uint64(_CUT), np.uint64(0)), high - low)
+        child = np.uint64(code > cut)
+        if np.int64(code) == rule.missing[feature]:
+            child = _ONE - (further_rounds(begun, np.uint64(_MISSING), np.uint64(0)) & _ONE)
+        low, high = (cut + _ONE if child else low), (high if child else cut)
+    spans[feature] = (round_ << _ROUND_SHIFT) | (high << _HIGH_SHIFT) | low
+    return further_rounds(begun, np.uint64(_CHILD), child), low == high
 
 
 @compiled
-def route_random(
-    codes: Codes, start: int, stop: int, trees: IntArray, first_tree: int, rule: RandomRule, out: NDArray[np.int32]
+def route_multiway(
+    codes: Codes,
+    start: int,
+    stop: int,
+    trees: IntArray,
+    first_tree: int,
+    rule: RandomRule,
+    table: MultiwayTable,
+    lanes: Lanes,
+    out: NDArray[np.int32],
 ) -> None:
     """Route rows start..stop; `out` gets one row for each tree from `first_tree` on.
 
     If `trees` is not empty it names one tree for each row instead, and only out[0] is filled; -1 for no such tree.
+    Some rows go side by side, in lanes, since every step waits for hashes of the step before.
     """
-    subset = np.zeros((rule.n_codes.max() + 63) // 64, np.uint64)
-    low = np.zeros(rule.n_codes.size, np.int64)
-    high = np.zeros(rule.n_codes.size, np.int64)
+    word, left, spans, n_lanes = lanes.word, lanes.left, lanes.spans, lanes.word.size
+    round_ = np.uint64(0)
+    for index in range(out.shape[0]):
+        for group in range(start, stop, n_lanes):
+            n_rows, round_ = min(n_lanes, stop - group), round_ + _ONE
+            for lane in range(n_rows):
+                tree = np.int64(first_tree + index) if trees.size == 0 else trees[group + lane]
+                word[lane] = root_word(rule.seed, tree)
+                left[lane] = rule.splittable.size if 0 <= tree < rule.n_trees else 0
+            for _ in range(rule.depth):
+                for lane in range(n_rows):
+                    if left[lane] > 0:
+                        below, used_up = _step_multiway(
+                            codes, group + lane, word[lane], round_, rule, table, spans[lane]
+                        )
+                        word[lane] = below
+                        left[lane] -= used_up
+            for lane in range(n_rows):
+                tree = np.int64(first_tree + index) if trees.size == 0 else trees[group + lane]
+                leaf = tree * rule.leaves_per_tree + bucket(word[lane], rule.max_leaves)
+                out[index, group - start + lane] = leaf if 0 <= tree < rule.n_trees else -1
+
+
+@compiled
+def route_binary(
+    codes: Codes,
+    start: int,
+    stop: int,
+    trees: IntArray,
+    first_tree: int,
+    rule: RandomRule,
+    subset: NDArray[np.uint64],
+    out: NDArray[np.int32],
+) -> None:
+    """Do the same by the binary rule; `subset` is room for a set of codes."""
     for index in range(out.shape[0]):
         for row in range(start, stop):
-            tree = first_tree + index if trees.size == 0 else trees[row]
-            if tree < 0 or tree >= rule.n_trees:
-                out[index, row - start] = -1
-                continue
-            if rule.multiway:
-                leaf = _leaf_multiway(codes, row, tree, rule, low, high)
+            tree = np.int64(first_tree + index) if trees.size == 0 else trees[row]
+            if 0 <= tree < rule.n_trees:
+                out[index, row - start] = tree * rule.leaves_per_tree + _leaf_binary(codes, row, tree, rule, subset)
             else:
-                leaf = _leaf_binary(codes, row, tree, rule, subset)
-            out[index, row - start] = tree * rule.leaves_per_tree + leaf
+                out[index, row - start] = -1
 
 
 @compiled
