@@ -52,7 +52,7 @@ MAX_LEAVES = 65_536
 MOST_NODES = 1 << 22  # of a structure that is written down: some 60 MB
 _BYTES_PER_NODE = 16
 _MOST_TREES = 1 << 20
-_LANES = 8  # rows that are routed side by side
+_LANES = 256  # rows that are routed side by side
 _MOST_DEPTH = 62  # a path of the binary rule is a number of 64 bits
 
 
@@ -152,11 +152,9 @@ class RandomTrees(Trees):
             subset = np.zeros(n_words(int(self.domains.n_codes.max())), np.uint64)
             implicit.route_binary(codes, start, stop, trees, first_tree, self._rule, subset, out)
             return
-        lanes = Lanes(
-            np.zeros(_LANES, np.uint64),
-            np.zeros(_LANES, np.int64),
-            np.zeros((_LANES, self.domains.n_features), np.uint64),
-        )
+        word, begun, feature, cut, child = np.zeros((5, _LANES), np.uint64)
+        spans = np.zeros((self.domains.n_features, _LANES), np.uint64)
+        lanes = Lanes(word, begun, feature, cut, child, np.zeros(_LANES, np.int64), spans)
         implicit.route_multiway(codes, start, stop, trees, first_tree, self._rule, self._table, lanes, out)
 
     @cached_property

@@ -13,13 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled, inner, merged
+from privet.compiling import compiled, inner
 from privet.randomness.hashing import bounded, bounded_by_few, first_round, further_rounds, mix
 from privet.tables.protocol import IntArray
 from privet.trees.kernels.blocks import Codes, Whole
 
 _FEATURE, _CUT, _MISSING, _SUBSET, _CHILD, _BUCKET = 1, 2, 3, 4, 5, 6
 _ONE = np.uint64(1)
+_ARRIVED = np.uint64(2**64 - 1)  # instead of a child
 _LOW, _HIGH_SHIFT, _SPAN, _ROUND_SHIFT = np.uint64(0xFFFF), np.uint64(16), np.uint64(0xFFFFFFFF), np.uint64(32)
 
 
@@ -69,20 +70,28 @@ class MultiwayTable(NamedTuple):
 
 
 class Lanes(NamedTuple):
-    """Room for the rows that are routed side by side.
+    """Room for the rows that are routed side by side, one entry each.
 
     Attributes
     ----------
-    word : uint64 array of shape (number of lanes,)
+    word : uint64 array
         The word of each row's node.
-    left : int64 array of shape (number of lanes,)
+    begun, feature, cut : uint64 arrays
+        What the node's draws have in common, the feature that it draws first, and the draw of its cut.
+    child : uint64 array
+        The child that the row takes.
+    left : int64 array
         How many features can still be split on each row's path.
-    spans : uint64 array of shape (number of lanes, n_features)
+    spans : uint64 array of shape (n_features, number of lanes)
         A feature's interval on a row's path, as in `MultiwayTable`, and from bit 32 on the round in which it was
         entered: what an earlier round has left behind is not valid, and need not be cleared.
     """
 
     word: NDArray[np.uint64]
+    begun: NDArray[np.uint64]
+    feature: NDArray[np.uint64]
+    cut: NDArray[np.uint64]
+    child: NDArray[np.uint64]
     left: IntArray
     spans: NDArray[np.uint64]
 
@@ -196,45 +205,58 @@ def child_word(word: Whole, child: Whole) -> Whole:
     return mix(word, _CHILD, child)
 
 
-@merged
-def _step_multiway(
-    codes: Codes,
-    row: Whole,
-    word: Whole,
-    round_: Whole,
-    rule: RandomRule,
-    table: MultiwayTable,
-    spans: NDArray[np.uint64],
-) -> tuple[Whole, bool]:
-    """Take one row one level down: return the word of the child, and whether its feature is used up there.
+@inner
+def _draw_all(lanes: Lanes, n_features: Whole) -> None:
+    """Draw each row's feature and cut; a loop without branches, which becomes vector instructions."""
+    n = np.uint64(n_features)
+    for lane in range(lanes.word.size):
+        begun = first_round(lanes.word[lane])
+        lanes.begun[lane] = begun
+        lanes.feature[lane] = bounded_by_few(further_rounds(begun, np.uint64(_FEATURE), np.uint64(0)), n)
+        lanes.cut[lane] = further_rounds(begun, np.uint64(_CUT), np.uint64(0))
 
-    The same draws as `draw_multiway`, `enter_child` and `child_word`. `spans` has the current interval of each feature
-    that this row has met in this tree, which `round_` numbers; those of all others are the whole range.
-    """
-    begun = first_round(word)
-    attempt, feature, span = np.uint64(0), np.uint64(0), np.uint64(0)
-    n_features = np.uint64(table.whole.size)
-    while True:
-        feature = bounded_by_few(further_rounds(begun, np.uint64(_FEATURE), attempt), n_features)
-        span = spans[feature]
-        span = span & _SPAN if span >> _ROUND_SHIFT == round_ else table.whole[feature]
-        if span >> _HIGH_SHIFT > span & _LOW:
-            break
-        attempt += _ONE
-    low, high = span & _LOW, span >> _HIGH_SHIFT
-    code, last = np.uint64(codes[feature, row]), table.last_category[feature]
-    child = np.uint64(0)
-    if last >= 0:
-        child = min(code, np.uint64(last))
-        high = low
-    else:
-        cut = low + bounded_by_few(further_rounds(begun, np.uint64(_CUT), np.uint64(0)), high - low)
-        child = np.uint64(code > cut)
-        if np.int64(code) == rule.missing[feature]:
-            child = _ONE - (further_rounds(begun, np.uint64(_MISSING), np.uint64(0)) & _ONE)
-        low, high = (cut + _ONE if child else low), (high if child else cut)
-    spans[feature] = (round_ << _ROUND_SHIFT) | (high << _HIGH_SHIFT) | low
-    return further_rounds(begun, np.uint64(_CHILD), child), low == high
+
+@inner
+def _take_children(
+    codes: Codes, start: Whole, n_rows: Whole, round_: Whole, rule: RandomRule, table: MultiwayTable, lanes: Lanes
+) -> None:
+    """Find each row's child, by the same draws as `draw_multiway`, and enter it, as `enter_child` does."""
+    for lane in range(n_rows):
+        feature, attempt, span = lanes.feature[lane], np.uint64(0), np.uint64(0)
+        if lanes.left[lane] == 0:
+            lanes.child[lane] = _ARRIVED
+            continue
+        while True:
+            span = lanes.spans[feature, lane]
+            span = span & _SPAN if span >> _ROUND_SHIFT == round_ else table.whole[feature]
+            if span >> _HIGH_SHIFT > span & _LOW:
+                break
+            attempt += _ONE
+            again = further_rounds(lanes.begun[lane], np.uint64(_FEATURE), attempt)
+            feature = bounded_by_few(again, np.uint64(table.whole.size))
+        low, high = span & _LOW, span >> _HIGH_SHIFT
+        code, last, child = np.uint64(codes[feature, start + lane]), table.last_category[feature], np.uint64(0)
+        if last >= 0:
+            child = min(code, np.uint64(last))
+            high = low
+        else:
+            cut = low + bounded_by_few(lanes.cut[lane], high - low)
+            child = np.uint64(code > cut)
+            if np.int64(code) == rule.missing[feature]:
+                child = _ONE - (further_rounds(lanes.begun[lane], np.uint64(_MISSING), np.uint64(0)) & _ONE)
+            low, high = (cut + _ONE if child else low), (high if child else cut)
+        lanes.child[lane] = child
+        lanes.spans[feature, lane] = (round_ << _ROUND_SHIFT) | (high << _HIGH_SHIFT) | low
+        lanes.left[lane] -= low == high
+
+
+@inner
+def _enter_all(lanes: Lanes) -> None:
+    """Compute the words of the children, as `child_word` does; a row that has arrived keeps its own."""
+    for lane in range(lanes.word.size):
+        child = lanes.child[lane]
+        word = further_rounds(lanes.begun[lane], np.uint64(_CHILD), child)
+        lanes.word[lane] = lanes.word[lane] if child == _ARRIVED else word
 
 
 @compiled
@@ -252,28 +274,23 @@ def route_multiway(
     """Route rows start..stop; `out` gets one row for each tree from `first_tree` on.
 
     If `trees` is not empty it names one tree for each row instead, and only out[0] is filled; -1 for no such tree.
-    Some rows go side by side, in lanes, since every step waits for hashes of the step before.
+    Rows go side by side, level by level, so that the hashes of many are computed by one instruction.
     """
-    word, left, spans, n_lanes = lanes.word, lanes.left, lanes.spans, lanes.word.size
-    round_ = np.uint64(0)
+    n_lanes, round_ = lanes.word.size, np.uint64(0)
     for index in range(out.shape[0]):
         for group in range(start, stop, n_lanes):
             n_rows, round_ = min(n_lanes, stop - group), round_ + _ONE
             for lane in range(n_rows):
                 tree = np.int64(first_tree + index) if trees.size == 0 else trees[group + lane]
-                word[lane] = root_word(rule.seed, tree)
-                left[lane] = rule.splittable.size if 0 <= tree < rule.n_trees else 0
+                lanes.word[lane] = root_word(rule.seed, tree)
+                lanes.left[lane] = rule.splittable.size if 0 <= tree < rule.n_trees else 0
             for _ in range(rule.depth):
-                for lane in range(n_rows):
-                    if left[lane] > 0:
-                        below, used_up = _step_multiway(
-                            codes, group + lane, word[lane], round_, rule, table, spans[lane]
-                        )
-                        word[lane] = below
-                        left[lane] -= used_up
+                _draw_all(lanes, table.whole.size)
+                _take_children(codes, group, n_rows, round_, rule, table, lanes)
+                _enter_all(lanes)
             for lane in range(n_rows):
                 tree = np.int64(first_tree + index) if trees.size == 0 else trees[group + lane]
-                leaf = tree * rule.leaves_per_tree + bucket(word[lane], rule.max_leaves)
+                leaf = tree * rule.leaves_per_tree + bucket(lanes.word[lane], rule.max_leaves)
                 out[index, group - start + lane] = leaf if 0 <= tree < rule.n_trees else -1
 
 
