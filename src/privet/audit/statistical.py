@@ -24,6 +24,7 @@ from privet.audit.report import AuditReport, Claim, Finding
 from privet.audit.store import SIDES_AND_HALVES, OutcomeStore, Tally, fingerprint
 from privet.audit.workers import Chunk, ChunkResult, Job, Project, Train, encode, runner
 from privet.errors import AuditError
+from privet.progress import Step, tell
 
 _CHUNK_SECONDS = 1.0
 _FIRST_CHUNK, _LARGEST_CHUNK = 64, 10_000
@@ -129,6 +130,7 @@ def statistical_audit(
     total = None if per_cell is None else 4 * per_cell * len(pairs)
     with ExitStack() as stack:
         report_progress = [callback for callback in (progress,) if callback is not None]
+        report_progress.append(lambda step: tell(Step("training on neighbouring data", step.done, step.total)))
         if verbose:
             report_progress.append(stack.enter_context(_ProgressBar(total)))
         for result in run(job, iter(schedule)):

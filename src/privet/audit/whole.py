@@ -29,6 +29,7 @@ from privet.parameters import check_choice
 from privet.privacy import budgets
 from privet.privacy.statements import stated_down, stated_up
 from privet.privacy.terms import Allowance
+from privet.progress import now
 from privet.schema.domains import Categorical, Domain, Numeric
 from privet.schema.schema import Schema, Unit
 
@@ -154,12 +155,15 @@ def _audit_of_ours(
     findings: list[Finding] = []
     upper = None
 
+    now("exact law on a tiny schema")
     exact = _exact_part(estimator, effort, notes)
     if exact is not None:
         findings.append(_exact_finding(exact, f"exact law, {exact.data_sets} data sets", "exact"))
         upper = exact.loss if exact.measure == "epsilon" else None
+    now("search for neighbours that lose most")
     searched, growths = _search_part(estimator, effort, notes)
     findings += searched
+    now("the way in: reading, units, coins")
     findings += way_in_audit(estimator, effort.way_in, notes)
     if pairs is None and estimator.schema.unit is not None:
         notes.append("Replayed and trained on single records, without the unit: a unit's rows are for the search.")
@@ -167,6 +171,7 @@ def _audit_of_ours(
     schema = estimator.schema
     assert schema is not None
     own = list(pairs) if pairs is not None else _canaries(schema, notes)
+    now("the ledger against replayed fits")
     findings += ledger_audit(estimator, own[: effort.replays])
     named = [] if isinstance(schema.target, Numeric) else named_pairs(claim.relation)  # they have classes
     trained = own if pairs is not None else [*own, *named][: effort.pairs]

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from privet.cli import audit, budget, evaluate, export, plan, predict, report, robustness, schema, train
+from privet.cli import audit, budget, evaluate, export, plan, predict, report, robustness, schema, train, warmup
 from privet.cli.console import note
 from privet.cli.exits import Exit, exit_of
 from privet.cli.safe_text import printable
@@ -39,6 +39,7 @@ app.command()(report.report)
 app.command()(audit.audit)
 app.command()(export.export)
 app.command()(robustness.robustness)
+app.command()(warmup.warmup)
 for entry in entry_points(group="privet.commands"):  # of other distributions, such as privet-papers
     app.command(entry.name)(entry.load())
 

@@ -55,17 +55,40 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show on standard error what is being done while the block runs, if that is a terminal."""
+    """Show on standard error what is being done while the block runs, if that is a terminal: with the time left.
+
+    What the library counts (`privet.progress`) gets a bar; anything else, the time that it has taken so far.
+    """
     if not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        progress.add_task(what, total=None)
-        yield
+    from privet.progress import Step, listening
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(what, total=None)
+        shown = what
+
+        def show(step: Step) -> None:
+            nonlocal shown
+            described = f"{what}: {step.what}"
+            if described != shown:
+                shown = described
+                bars.reset(task, description=described, total=step.total)
+            bars.update(task, completed=step.done, total=step.total)
+
+        with listening(show):
+            yield
 
 
 def refuse_overwriting(path: Path, force: bool) -> None:

@@ -27,6 +27,7 @@ from privet.mechanisms.release import Release
 from privet.privacy.events import Composition, Event, Sequential
 from privet.privacy.plan import Plan
 from privet.privacy.terms import Share, Terms
+from privet.progress import Counter
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding, RangeTarget
 from privet.tables import Table
@@ -166,6 +167,7 @@ class Boosting:
         # Rounds: each tree is fitted to the gradients that the model so far leaves.
         table = table.derive(SCORE_STATE, base.scores(grid))
         annealing = Annealing(rounds, plan.loss, plan.terms, rounds.n_rows or base.n_records)
+        counter = Counter("rounds", rounds.n_trees)
         with release.filter(rounds.filter):
             for planned in annealing:
                 table = table.derive(GRADIENT_STATE, plan.loss)
@@ -177,6 +179,7 @@ class Boosting:
                 annealing.note(leaves.strength)  # where noise prevails, the next rounds get more
                 trees.append(GrownTree(growth.splits, in_fixed_point(leaves.values), leaves.noise))
                 table = growth.table.derive(SCORE_STATE, AddValues(trees[-1].values))
+                counter.add()
         return assemble(table.encoding, grid, base, trees)
 
 

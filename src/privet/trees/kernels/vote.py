@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled
+from privet.progress import Counter
 from privet.trees.kernels.blocks import BLOCK_ROWS, TREES_AT_ONCE, Codes
 from privet.trees.kernels.count import Router
 
@@ -77,6 +78,7 @@ def _in_blocks(
 ) -> None:
     codes = structure.as_codes(codes)
     n_rows, n_trees = codes.shape[1], structure.n_trees
+    counter = Counter("records", n_rows)
 
     def work(begin: int, end: int) -> None:
         scratch = np.zeros((min(n_trees, TREES_AT_ONCE), BLOCK_ROWS), np.int32)
@@ -86,6 +88,7 @@ def _in_blocks(
                 leaves = scratch[: min(TREES_AT_ONCE, n_trees - tree)]
                 structure.route_block(codes, start, stop, tree, leaves)
                 add(leaves, values, sums[start:stop])
+            counter.add(stop - start)
 
     n_blocks = -(-n_rows // BLOCK_ROWS)
     if n_jobs <= 1 or n_blocks <= 1:
