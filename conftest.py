@@ -5,12 +5,14 @@ from hypothesis import settings
 
 from privet.audit import statistical
 from tests import streams
+from tests.compiling_time import stopwatch
 
 # The same examples in every run, and no time limit: a busy machine is no mistake.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 SLOW_SECONDS = 5
+COMPILING = "seconds of compilation"
 
 
 def pytest_configure():
@@ -27,6 +29,15 @@ def pytest_make_collect_report(collector):
 def pytest_runtest_protocol(item):
     with streams.stream(item.nodeid):
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    with stopwatch() as compiling:
+        try:
+            return (yield)
+        finally:
+            item.user_properties.append((COMPILING, compiling.seconds))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -48,13 +59,13 @@ def audits_in_chunks_of_one_size(monkeypatch):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Name the tests that belong among the slow ones; on a busy machine or without numba's cache there are more."""
-    reports = terminalreporter.getreports("passed")
-    slow = sorted(
-        f"{report.duration:.1f} s  {report.nodeid}"
-        for report in reports
-        if report.when == "call" and report.duration > SLOW_SECONDS and "slow" not in report.keywords
-    )
+    """Name the tests that belong among the slow ones, compilation not counted; on a busy machine there are more."""
+    times = [
+        (report.duration - dict(report.user_properties).get(COMPILING, 0.0), report.nodeid)
+        for report in terminalreporter.getreports("passed")
+        if report.when == "call" and "slow" not in report.keywords
+    ]
+    slow = [f"{seconds:.1f} s  {name}" for seconds, name in sorted(times, reverse=True) if seconds > SLOW_SECONDS]
     if slow:
         terminalreporter.section(f"over {SLOW_SECONDS} s and not marked slow")
         terminalreporter.write_line("\n".join(slow))
