@@ -15,9 +15,17 @@ import pyarrow as pa
 import pytest
 
 import privet
-from privet import Categorical, Numeric, PrivaTreeClassifier, RandomDecisionForestClassifier, Schema
+from privet import (
+    Categorical,
+    MultinomialForestClassifier,
+    Numeric,
+    PrivaTreeClassifier,
+    RandomDecisionForestClassifier,
+    Schema,
+)
 from privet.errors import ParameterError, SchemaError, TableChangedError
 from privet.estimators import base
+from privet.privacy.events import has_mixture
 from privet.tables import DuckDBTable, ParquetTable
 from privet.tables.file_table import FileSource
 from privet.tables.piecewise import Reading
@@ -268,6 +276,19 @@ def test_a_declared_id_decides_which_tree_a_record_goes_to_whatever_the_order(tm
         with seeded_noise(1):
             counts.append(estimator.fit(table).model_.leaves.counts)
     np.testing.assert_array_equal(*counts)
+
+
+def test_a_pure_mixture_is_refused_where_records_may_share_their_coins(tmp_path):
+    """A mixture's epsilon is below that of its larger part because each record has a coin of its own."""
+    path = tmp_path / "table.parquet"
+    frame().assign(key=1).to_parquet(path)
+    pure = MultinomialForestClassifier(epsilon=1.0, schema=SCHEMA)
+    assert has_mixture(pure.plan().composition)
+    assert not has_mixture(ONE_PASS.plan().composition)
+    with privet.budget(epsilon=5.0) as budget:
+        with pytest.raises(ParameterError, match="share a value of 'key'"):
+            pure.fit(ParquetTable(path, target="y", id="key"))
+        assert budget.spent == 0
 
 
 def test_a_query_without_the_columns_of_the_schema_is_refused():

@@ -27,6 +27,7 @@ from privet.markup import card, paragraph, table
 from privet.mechanisms.release import Randomness, noise_source, open_release, secret_key
 from privet.parameters import threads
 from privet.privacy import budgets
+from privet.privacy.events import has_mixture
 from privet.privacy.ledger import Ledger
 from privet.privacy.plan import Plan
 from privet.privacy.statements import RECORDS_PER_DELTA, delta_in_words, delta_is_large, stated_down
@@ -144,6 +145,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         X = described(X, y) or X
         schema, X, y = self._read(X, y if isinstance(X, Described) else one_column(y))
         learner, encoding, plan, stated = self._plan(make_learner, schema, self.n_rows_hint, noise)
+        _refuse_mixtures_by_id(X, stated)
         _warn_of_large_delta(stated.allowance, self.n_rows_hint, again=False)
         rng = public_rng(self.random_state)
         # A table that is described may be large: it gets all cores unless the number of threads is given.
@@ -328,6 +330,25 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
 
 def _doubts(schema: Schema, noise: Randomness) -> list[str]:
     return [*([schema.inferred] if schema.inferred else []), *noise.doubts]
+
+
+def _refuse_mixtures_by_id(X: Any, stated: Ledger) -> None:
+    """Refuse a mixture of pure budgets on records that are dealt by the values of a column.
+
+    *Privacy.* Two records with one value get the same coins. The cost of a mixture in epsilon is proven for a record
+    whose coin is its own; in zero-concentrated privacy, and for disjoint parts, the largest part is charged anyway.
+    """
+    dealt_by_id = isinstance(X, Described) and X.id is not None
+    if (
+        dealt_by_id
+        and stated.allowance is not None
+        and stated.allowance.rho is None
+        and has_mixture(stated.composition)
+    ):
+        raise ParameterError(
+            f"records that share a value of {X.id!r} would share their secret coins, on which this learner's epsilon "
+            "relies: leave out id=..., or give a delta"
+        )
 
 
 def _hints(n_rows: object) -> Hints:

@@ -275,6 +275,13 @@ class Filter(_OfParts):
 Composition = Event | Sequential | Parallel | Mixture | Filter
 
 
+def has_mixture(part: Composition) -> bool:
+    """Whether a composition relies on a secret coin for each record."""
+    if isinstance(part, Event):
+        return False
+    return isinstance(part, Mixture) or any(map(has_mixture, part.parts))
+
+
 def exceeds(spent: Cost, cap: Cost) -> bool:
     """Whether a cost is above a cap in a measure in which the cap has a bound."""
     measures = (spent.epsilon, cap.epsilon), (spent.rho, cap.rho)

@@ -61,7 +61,8 @@ class Described(ABC):
     schema : Schema, optional
         What is public, for estimators that have no schema of their own.
     id : str, optional
-        A column with another value in every record, by which records are assigned to trees.
+        A column with another value in every record, by which records are assigned to trees. Records that share a value
+        are assigned alike, so learners whose pure epsilon relies on a coin for each record refuse it.
     """
 
     def __init__(self, *, target: str | None = None, schema: Schema | None = None, id: str | None = None) -> None:
