@@ -23,8 +23,8 @@ class Log(Protocol):
         """See one state of the store in the whole block, whatever others write meanwhile."""
         ...
 
-    def read(self) -> list[Entry]:
-        """Return all entries in order."""
+    def read(self, most: int | None = None) -> list[Entry]:
+        """Return all entries in order, or the first few."""
         ...
 
     def head(self) -> tuple[int, str]:

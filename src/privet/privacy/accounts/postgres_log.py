@@ -77,10 +77,10 @@ class PostgresLog:
             self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield
 
-    def read(self) -> list[Entry]:
-        """Return all entries in order."""
-        rows = self._connection.execute(f"SELECT {_COLUMNS} FROM privet_budget.history ORDER BY seq").fetchall()
-        return [Entry(*row) for row in rows]
+    def read(self, most: int | None = None) -> list[Entry]:
+        """Return all entries in order, or the first few."""
+        query = f"SELECT {_COLUMNS} FROM privet_budget.history ORDER BY seq LIMIT %s"
+        return [Entry(*row) for row in self._connection.execute(query, [most]).fetchall()]
 
     def head(self) -> tuple[int, str]:
         """Return number and hash of the last entry."""

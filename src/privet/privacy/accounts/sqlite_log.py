@@ -127,9 +127,10 @@ class SqliteLog:
                 self._database.execute("ROLLBACK")
             raise
 
-    def read(self) -> list[Entry]:
-        """Return all entries in order."""
-        return [Entry(*row) for row in self._database.execute(f"SELECT {_COLUMNS} FROM history ORDER BY seq")]
+    def read(self, most: int | None = None) -> list[Entry]:
+        """Return all entries in order, or the first few."""
+        query = f"SELECT {_COLUMNS} FROM history ORDER BY seq LIMIT ?"
+        return [Entry(*row) for row in self._database.execute(query, (-1 if most is None else most,))]
 
     def head(self) -> tuple[int, str]:
         """Return number and hash of the last entry."""
