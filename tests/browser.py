@@ -74,8 +74,9 @@ OVERLAPPING_TEXTS = """
     const range = document.createRange();
     range.selectNodeContents(node);
     for (const r of range.getClientRects()) {
-      if (r.width > 2 && r.height > 2 && r.right > 0 && r.left < innerWidth)
+      if (r.width > 2 && r.height > 2 && r.right > 0 && r.left < innerWidth) {
         boxes.push([r.left, r.top, r.right, r.bottom, node.textContent.trim(), parent]);
+      }
     }
   }
   const clipped = (a) => {

@@ -1,9 +1,10 @@
-"""The wheels work by themselves: in an empty environment, away from the sources, with NumPy arrays alone.
+"""The wheels work by themselves: in an empty environment, away from the sources, by a plain ``pip install``.
 
 privet's own comes first, and must do all that it promises without the papers; then that of the papers beside it.
 """
 
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -26,7 +27,6 @@ from privet import Categorical, Numeric, PrivaTreeClassifier, RandomDecisionFore
 from privet.audit import audit
 
 assert Path(privet.__file__).is_relative_to(sys.prefix), privet.__file__
-assert find_spec("pandas") is None
 assert find_spec("privet_papers") is None
 
 schema = Schema(features={"a": Numeric(0, 1), "b": Numeric(-1, 1)}, target=Categorical(["no", "yes"]))
@@ -111,6 +111,10 @@ def test_wheels_work_in_an_empty_environment_without_and_with_the_papers(tmp_pat
     (elsewhere / "core.py").write_text(CORE)
     (elsewhere / "papers.py").write_text(PAPERS)
     assert run(python, "core.py", cwd=elsewhere) == "epsilon 2.0\n"
+    first = re.search(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    assert first is not None
+    (elsewhere / "readme.py").write_text(first.group(1))
+    assert "total: epsilon = 1 for adding or removing one record" in run(python, "readme.py", cwd=elsewhere)
     assert run(command, "--version", cwd=elsewhere).startswith("privet ")
     assert "reproduce" not in run(command, "--help", cwd=elsewhere)
     run(command, "reproduce", "--help", cwd=elsewhere, code=2)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from privet import (
+    Boolean,
     BoostingClassifier,
     BoostingRegressor,
     Categorical,
@@ -182,6 +183,47 @@ def test_sql_answers_what_the_model_answers_in_duckdb(model, frame):
         CASE WHEN isnan(flag) THEN NULL ELSE flag = 1 END AS flag FROM records_of_pandas""")
     found = connection.execute(to_sql(model, 'the "records', keep=["id"])).df().sort_values("id")
     agree(model, frame, found["prediction"].to_numpy(), found[columns_of(model)].to_numpy())
+
+
+def test_sql_answers_what_the_model_answers_in_postgresql(model, frame, postgres_server):
+    import psycopg
+
+    types = {"id": "integer", "colour": "text", "shape": "text", "flag": "boolean"}
+    columns = ", ".join(f'"{name}" {types.get(name, "double precision")}' for name in frame.columns)
+    rows = [
+        [
+            None if value is None or value != value else (value == 1 if name == "flag" else value)
+            for name, value in row.items()
+        ]
+        for row in frame.to_dict("records")
+    ]
+    with psycopg.connect(postgres_server.url()) as connection:
+        connection.execute(f"CREATE TEMPORARY TABLE records ({columns})")
+        with connection.cursor() as cursor:
+            cursor.executemany(f"INSERT INTO records VALUES ({', '.join(['%s'] * len(frame.columns))})", rows)
+            cursor.execute(to_sql(model, keep=["id"]).encode())
+            found = pandas.DataFrame(cursor.fetchall(), columns=[column.name for column in cursor.description])
+    found = found.sort_values("id")
+    agree(model, frame, found["prediction"].to_numpy(), found[columns_of(model)].to_numpy())
+
+
+def test_words_for_truth_values_are_read_everywhere():
+    schema = Schema({"member": Boolean(missing=True), "age": Numeric(0, 100)}, classes=["a", "b"])
+    rng = np.random.default_rng(0)
+    X = pandas.DataFrame(
+        {"member": rng.choice(["Yes", "no ", "TRUE", "f", "odd"], 500), "age": rng.uniform(0, 100, 500)}
+    )
+    y = np.where(X["member"].isin(["Yes", "TRUE"]), "a", "b")
+    model = PrivaTreeClassifier(epsilon=50.0, schema=schema, random_state=0).fit(X, y)
+    scorer = types.ModuleType("scorer")
+    exec(to_python(model), scorer.__dict__)
+    rows = X.to_dict("records")
+    agree(model, X, [scorer.predict(row) for row in rows], [scorer.predict_proba(row) for row in rows])
+    with sqlite3.connect(":memory:") as connection:
+        X.to_sql("records", connection, index=False)
+        rows = connection.execute(to_sql(model, keep=[])).fetchall()
+    connection.close()
+    agree(model, X, [row[0] for row in rows], [row[1:] for row in rows])
 
 
 def test_sql_answers_what_the_model_answers_in_sqlite(model, frame):

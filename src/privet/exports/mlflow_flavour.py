@@ -47,7 +47,7 @@ def save_model(estimator: Any, path: str | Path, mlflow_model: Model | None = No
     model.add_flavor(FLAVOR_NAME, data=_FILE, estimator=type(estimator).__name__, privet_version=privet.__version__)
     environment = {"virtualenv": "python_env.yaml"}
     mlflow.pyfunc.add_to_model(model, loader_module=__name__, data=_FILE, conda_env=environment)
-    replace_text(folder / "requirements.txt", f"privet[frames]=={privet.__version__}\nmlflow-skinny>=3.4\n")
+    replace_text(folder / "requirements.txt", f"privet=={privet.__version__}\nmlflow-skinny>=3.4\n")
     python = f"python: {platform.python_version()}\nbuild_dependencies: [pip]\ndependencies: [-r requirements.txt]\n"
     replace_text(folder / "python_env.yaml", python)
     model.save(str(folder / "MLmodel"))

@@ -65,6 +65,7 @@ const privetModel = (() => {
 
   function code(feature, value) {
     if (value === null || value === undefined || Number.isNaN(value)) return feature.missing;
+    if (feature.words && typeof value === "string") return words(feature).get(value.trim().toLowerCase()) ?? feature.unknown;
     if (!feature.cuts) return feature.places.get(plain(value)) ?? feature.unknown;
     const number = typeof value === "string" && value.trim() === "" ? NaN : Number(value);
     if (Number.isNaN(number)) return feature.missing;
@@ -76,6 +77,10 @@ const privetModel = (() => {
       else high = middle;
     }
     return low;
+  }
+
+  function words(feature) {
+    return new Map(Object.entries(feature.words));
   }
 
   // Truth values are the numbers 0 and 1, as they are in Python and in databases.

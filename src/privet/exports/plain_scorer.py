@@ -81,6 +81,8 @@ def code(feature: Any, value: Any) -> Any:
         except (TypeError, ValueError, OverflowError):
             return feature["missing"]
         return feature["missing"] if value != value else bisect_left(feature["cuts"], value)
+    if "words" in feature and isinstance(value, str):
+        return feature["words"].get(value.strip().lower(), feature["unknown"])
     try:
         return PLACES[feature["name"]].get(value, feature["unknown"])
     except TypeError:  # a value that nothing can be looked up by

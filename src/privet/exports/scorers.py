@@ -127,7 +127,7 @@ def _data(scoring: Scoring, guarantee: str) -> dict[str, Any]:
 def _feature(feature: CodedFeature) -> dict[str, Any]:
     values = {"cuts": list(feature.cuts)} if feature.cuts is not None else {"categories": list(feature.categories)}
     others = {"codes": feature.n_codes, "missing": feature.missing, "unknown": feature.unknown}
-    return {"name": feature.name, **values, **others}
+    return {"name": feature.name, **values, **others, **({"words": dict(feature.words)} if feature.words else {})}
 
 
 def _trees(scoring: Scoring) -> dict[str, Any]:

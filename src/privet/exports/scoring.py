@@ -19,7 +19,7 @@ from privet.learners.boosting.gradients import SCORE_BITS
 from privet.learners.matrix_forest.vote_tables import BatchAnswers, CellTable, LeafVotes
 from privet.models.forest import Forest
 from privet.schema.encoding import ClassTarget, Column, Encoding, RangeTarget
-from privet.schema.readings import Buckets, Days, Levels, Part
+from privet.schema.readings import TRUTH, Buckets, Days, Levels, Part, Truth
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.structure import FeatureCodes, Splits
 
@@ -48,6 +48,8 @@ class CodedFeature:
         How many codes there are, those of missing and other values included.
     missing, unknown : int
         The codes of a missing value and of a category that is not listed.
+    words : tuple of (str, int)
+        Texts that stand for a category as well, in lower case and without spaces around them, and its code.
     made : str or None
         For a feature whose values privet makes of what is in the table: what they are.
     """
@@ -58,7 +60,13 @@ class CodedFeature:
     n_codes: int
     missing: int
     unknown: int
+    words: tuple[tuple[str, int], ...] = ()
     made: str | None = None
+
+    @property
+    def holds_truth(self) -> bool:
+        """Whether values are truth values, which other tools write as words or as 0 and 1."""
+        return bool(self.categories) and all(isinstance(category, bool) for category in self.categories)
 
     @property
     def holds_strings(self) -> bool:
@@ -201,6 +209,7 @@ def _coded(column: Column) -> CodedFeature:
         column.n_codes,
         column.code_of_missing,
         column.code_of_unknown,
+        tuple((word, int(value)) for word, value in TRUTH.items()) if isinstance(column.reading, Truth) else (),
         _MADE.get(type(column.reading)),
     )
 

@@ -22,6 +22,7 @@ MOST_VALUES = 1 << 19  # of leaves and cells, each with every score: some 20 MB 
 Step = tuple[str, str]  # a name and a SELECT
 
 _JOIN = ",\n"
+_TRUTH = {True: ("true", "1", "1.0"), False: ("false", "0", "0.0")}
 
 
 def to_sql(
@@ -30,8 +31,9 @@ def to_sql(
     """Return a fitted model as a SQL statement that scores a table.
 
     The statement needs no extension and no function but ``EXP``; it runs in DuckDB, SQLite and PostgreSQL, and gives
-    ``prediction`` and, for a classifier, ``probability_...`` for each class. Booleans may be stored as such or as 0 and
-    1. A value that is NaN rather than NULL is taken for a large number by most databases: turn it into NULL first.
+    ``prediction`` and, for a classifier, ``probability_...`` for each class. Truth values may be stored as such, as 0
+    and 1, or as words. A value that is NaN rather than NULL is taken for a large number by most databases: turn it into
+    NULL first.
 
     Parameters
     ----------
@@ -187,11 +189,22 @@ def _groups(feature: CodedFeature, said: Sequence[str]) -> tuple[list[tuple[str,
     for category, then in zip(feature.categories, said, strict=False):
         if then != otherwise:
             groups.setdefault(then, []).append(category)
-    strings = feature.holds_strings
-    whens = {then: f"{name} IN ({', '.join(_literal(c, strings) for c in some)})" for then, some in groups.items()}
+    whens = {then: _one_of(feature, some) for then, some in groups.items()}
     if missing != otherwise:
         whens[missing] = f"{whens[missing]} OR {name} IS NULL" if missing in whens else f"{name} IS NULL"
     return [(when, then) for then, when in whens.items()], otherwise
+
+
+def _one_of(feature: CodedFeature, categories: Sequence[Category]) -> str:
+    """Return the test whether a value is one of some categories."""
+    name, strings = _name(feature.name), feature.holds_strings
+    if not feature.holds_truth:
+        return f"{name} IN ({', '.join(_literal(category, strings) for category in categories)})"
+    # Databases keep truth values as such, as numbers or as words, and compare none of these with another.
+    words = [word for category in categories for word in _TRUTH[bool(category)]]
+    words += [word for word, code in feature.words if feature.categories[code] in categories and word not in words]
+    listed = ", ".join(_literal(word, True) for word in words)
+    return f"LOWER(TRIM(CAST({name} AS VARCHAR(20)))) IN ({listed})"
 
 
 def _answers(scoring: Scoring, scores: Sequence[str], answers: Sequence[str]) -> list[Step]:
