@@ -38,8 +38,8 @@ def main() -> None:
             ("tree", "dark", 1100, 1250, "header", "report_dark.png"),
             ("tree", "light", 1100, 900, ".tree", "report_tree.png"),
             ("boosting", "dark", 1100, 900, ".small", "report_shapes.png"),
-            ("tree", "light", 390, 900, ".tree", "report_phone.png"),
-            ("notebook", "light", 720, 520, "body", "notebook_cards.png"),
+            ("tree", "light", 390, 720, "#learned h3", "report_phone.png"),
+            ("notebook", "light", 720, 660, "body", "notebook_cards.png"),
         ):
             page.colour_scheme(scheme)
             page.resize(width)
