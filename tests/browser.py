@@ -79,17 +79,18 @@ OVERLAPPING_TEXTS = """
       }
     }
   }
-  const clipped = (a) => {
+  const clip = (a) => {  // what scrolling regions around a text show of it
     for (let p = a[5]; p; p = p.parentElement) {
       const overflow = getComputedStyle(p).overflowX;
       if (overflow !== 'visible' && p !== document.body && p !== document.documentElement) {
         const r = p.getBoundingClientRect();
-        if (a[0] >= r.right - 1 || a[2] <= r.left + 1 || a[1] >= r.bottom - 1 || a[3] <= r.top + 1) return true;
+        a[0] = Math.max(a[0], r.left); a[1] = Math.max(a[1], r.top);
+        a[2] = Math.min(a[2], r.right); a[3] = Math.min(a[3], r.bottom);
       }
     }
-    return false;
+    return a[2] - a[0] > 1 && a[3] - a[1] > 1;
   };
-  const seen = boxes.filter(a => !clipped(a)).sort((a, b) => a[1] - b[1]);
+  const seen = boxes.filter(clip).sort((a, b) => a[1] - b[1]);
   for (let i = 0; i < seen.length; i++) {
     for (let j = i + 1; j < seen.length && seen[j][1] < seen[i][3] - 2; j++) {
       const a = seen[i], b = seen[j];

@@ -2,8 +2,11 @@
 
 from itertools import pairwise
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from privet import Boolean, Categorical, Date, Integer, Numeric, Ordinal, RandomDecisionForestClassifier
 from privet.datasets import load_adult
 from privet.learners.boosting.estimators import BoostingRegressor
 from privet.learners.privatree.tree import PrivaTreeClassifier
@@ -34,7 +37,35 @@ def numbers_on_adult():
     return model, measure(model, kept, test["hours_per_week"], data="test.csv", public=True)
 
 
-@pytest.fixture(scope="module", params=[tree_on_adult, numbers_on_adult])
+def forest_of_long_names():
+    """Three classes, dates, levels, whole numbers and truth values, with names that are hard to fit in."""
+    names = [f"category number {number} with a long name" for number in range(30)]
+    classes = ["a first class with a long name", "second", "a third class, also rather long"]
+    features = {
+        "a very long name of a feature that goes on": Numeric(0, 1e6, grid="log", missing=True),
+        "when": Date("2010-01-01", "2030-12-31"),
+        "level": Ordinal(["low", "middle", "high", "very high indeed"]),
+        "member": Boolean(missing=True),
+        "year": Integer(1900, 2030),
+        "group": Categorical(names, other=True, missing=True),
+    }
+    rng = np.random.default_rng(0)
+    days = pd.Timestamp("2010-01-01") + pd.to_timedelta(rng.integers(0, 7_000, 3_000), unit="D")
+    columns = [
+        rng.lognormal(8, 2, 3_000),
+        days,
+        rng.choice(features["level"].categories, 3_000),
+        rng.choice([True, False], 3_000),
+        rng.integers(1900, 2030, 3_000),
+        rng.choice(names, 3_000),
+    ]
+    X = pd.DataFrame(dict(zip(features, columns, strict=True)))
+    y = np.array(classes)[X["member"].astype(int) + (X["year"] > 1980)]
+    model = RandomDecisionForestClassifier(5.0, 0.0, Schema(features, classes=classes), n_trees=5, max_depth=5)
+    return model.set_params(random_state=0).fit(X, y), None
+
+
+@pytest.fixture(scope="module", params=[tree_on_adult, numbers_on_adult, forest_of_long_names])
 def page(request, tmp_path_factory):
     """A page about a model on Adult, open in Chromium."""
     model, evaluation = request.param()

@@ -10,6 +10,8 @@ from privet.models.axes import round_numbers, short
 
 Point = tuple[float, float]
 
+_LETTER = 7.0  # pixels that a letter of a label takes at the most, on average
+
 
 @dataclass(frozen=True)
 class Canvas:
@@ -63,10 +65,19 @@ class Canvas:
         return [*parts, *self.ticks((value, number(value)) for value in round_numbers(*self.x, most))]
 
     def ticks(self, labels: Iterable[tuple[float, str]]) -> list[Markup]:
-        """Write labels below the rectangle; the outer ones stay within the picture."""
-        parts = []
+        """Write labels below the rectangle; the outer ones stay within the picture, and none runs into another."""
+        parts, taken = [], -float("inf")
         for place, label in labels:
             x = self.at(place)
+            half = _LETTER * len(label) / 2
+            start, end = x - half, x + half
+            if x < self.left + 8:
+                start, end = x, x + 2 * half
+            elif x > self.width - 24:
+                start, end = x - 2 * half, x
+            if start < taken + _LETTER or end > self.width + 1:
+                continue
+            taken = end
             style = "muted" if x < self.left + 8 else ("end muted" if x > self.width - 24 else "middle muted")
             parts.append(tag("text", label, x=f"{x:.1f}", y=self.height - self.bottom + 17, class_=style))
         return parts

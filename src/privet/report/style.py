@@ -12,6 +12,7 @@ body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.55 s
 .skip:focus { left: 1rem; top: 1rem; background: var(--paper); padding: .5rem; z-index: 1; }
 header, main, footer { max-width: 62rem; margin: 0 auto; padding: 1rem 1.25rem; }
 main { padding-top: 0; }
+h1, h2, h3, p, li, summary, figcaption { overflow-wrap: anywhere; }
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 1rem 0 .4rem; }
 h2 { font-size: 1.3rem; margin: 2.4rem 0 .6rem; padding-top: .8rem; border-top: 1px solid var(--faint); }
 h3 { font-size: 1.05rem; margin: 1.5rem 0 .4rem; }
@@ -55,7 +56,8 @@ svg .w1 { stroke: var(--one); } svg .w2 { stroke: var(--two); } svg .w3 { stroke
 svg .w4 { stroke: var(--four); } svg .whisker { stroke-width: 1.4; fill: none; }
 details { margin: .6rem 0; } summary { cursor: pointer; color: var(--one); }
 .bars { list-style: none; margin: 0; padding: 0; max-width: 44rem; font-size: .93rem; }
-.bars li { display: grid; grid-template-columns: minmax(5rem, 14rem) 1fr 4.5rem; gap: .2rem .8rem; align-items: center;
+.bars li { display: grid; grid-template-columns: minmax(5rem, 14rem) 1fr minmax(4rem, max-content);
+  gap: .2rem .8rem; align-items: center;
   padding: .12rem 0; }
 .bars .name { text-align: right; overflow-wrap: anywhere; }
 .bar { display: block; width: 100%; height: .8rem; }
@@ -87,7 +89,7 @@ details { margin: .6rem 0; } summary { cursor: pointer; color: var(--one); }
   .tree:not(.list) .answer { flex: none; width: 2.3rem; padding: 0 .25rem; text-align: center; }
 }
 @media (max-width: 40rem) { nav ol { columns: 1; } dl { grid-template-columns: 1fr; }
-  .bars li { grid-template-columns: minmax(5rem, 8rem) 1fr 3.6rem; } }
+  .bars li { grid-template-columns: minmax(4rem, 8rem) 1fr minmax(3rem, max-content); } }
 @media print { :root { color-scheme: light; --ink: #000000; --muted: #333333; --paper: #ffffff; --card: #ffffff;
   --rule: #555555; --faint: #bbbbbb; --one: #0b5cad; --two: #a8430b; --three: #1c6b45; --four: #7a3e9d; }
   nav, .skip { display: none; } h2, h3 { break-after: avoid; } figure, table { break-inside: avoid; }
