@@ -271,8 +271,10 @@ def _over_cells(setting: Setting, choose: Callable[[Workload], Strategy]) -> tup
         raise InfeasibleError("trees on disjoint data are measured by leaves: use 'leaves', 'p-identity' or 'queries'")
     n_cells = sum(ensemble.cells.number for ensemble in setting.ensembles)
     if n_cells * setting.n_classes > MOST_CELL_VALUES:
+        # Python refuses to print numbers of thousands of digits, and many features span so many cells.
+        spanned = str(n_cells) if n_cells.bit_length() < 64 else f"over 2^{n_cells.bit_length() - 1}"
         raise InfeasibleError(
-            f"the features span {n_cells} cells, the most are {MOST_CELL_VALUES // setting.n_classes}: "
+            f"the features span {spanned} cells, the most are {MOST_CELL_VALUES // setting.n_classes}: "
             "use 'leaves' or 'gaussian', fewer bins, or ensembles over subsets of the features"
         )
     strategies = [choose(workload) for workload in setting.workloads]
