@@ -1,0 +1,60 @@
+"""The examples of the page about large tables run as they stand."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import privet
+from privet import Categorical, Numeric, Schema
+
+PAGE = (Path(__file__).parents[2] / "docs" / "scaling.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.fixture
+def visits(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(0, 100, 600),
+            "ward": rng.choice(["a", "b"], 600),
+            "year": np.repeat([2023, 2024], 300),
+            "readmitted": rng.choice(["no", "yes"], 600),
+        }
+    )
+    for year, part in frame.groupby("year"):
+        (tmp_path / "visits" / f"year={year}").mkdir(parents=True)
+        part.drop(columns="year").to_parquet(tmp_path / "visits" / f"year={year}" / "0.parquet")
+    features = {"age": Numeric(0, 110), "ward": Categorical(["a", "b"]), "year": Numeric(2000, 2040)}
+    Schema(features, classes=["no", "yes"]).save(tmp_path / "visits.yaml")
+    monkeypatch.chdir(tmp_path)
+    return frame
+
+
+def test_there_is_an_example_for_each_kind_of_table():
+    assert len(EXAMPLES) == 4
+    assert all(len([line for line in example.splitlines() if line]) <= 6 for example in EXAMPLES)
+
+
+@pytest.mark.parametrize("example", [each for each in EXAMPLES if "postgres" not in each])
+def test_the_examples_of_files_queries_and_lazy_frames_run(visits, example):
+    found: dict[str, object] = {}
+    exec(example, found)
+    model = found.get("model") or privet.load("model.json")
+    assert model.privacy_.epsilon == 1.0
+    assert model.predict(visits.drop(columns="readmitted")).shape == (600,)
+
+
+def test_the_example_of_an_attached_database_runs(visits):
+    """On SQLite or PostgreSQL, where DuckDB's extension can be had; on a database of DuckDB itself in any case."""
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect("hospital.duckdb") as database:
+        database.execute("CREATE SCHEMA public")
+        database.register("frame", visits)
+        database.execute("CREATE TABLE public.visits AS SELECT * FROM frame")
+    (example,) = (each for each in EXAMPLES if "postgres" in each)
+    exec(example.replace("'dbname=hospital' AS hospital (TYPE postgres, READ_ONLY)", "'hospital.duckdb' AS hospital"))
+    assert privet.load("model.json").privacy_.epsilon == 1.0
