@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _LONGEST_SUFFIX = 16  # in characters; a longer one is not a suffix
 _NO_ROOM_BESIDE = (errno.EACCES, errno.EPERM, errno.EROFS)
+ROOM = 1 << 20  # bytes that must be free before the work on a file's content begins
 
 
 def replace_text(path: str | PathLike[str], text: str) -> None:
@@ -87,6 +88,28 @@ def replacing(path: str | PathLike[str]) -> Iterator[Path]:
             with suppress(OSError):
                 beside.unlink()
         raise
+
+
+def check_room(path: str | PathLike[str]) -> None:
+    """Raise now the error that writing to `path` would raise later, as far as that can be told: permissions, room."""
+    wanted = Path(path)
+    if _is_special(wanted):
+        return
+    with suppress(_Enough), replacing(wanted) as beside:
+        if beside != Path(os.path.realpath(wanted)) and hasattr(os, "posix_fallocate"):
+            descriptor = os.open(beside, os.O_WRONLY)
+            try:
+                os.posix_fallocate(descriptor, 0, ROOM)
+            except OSError as error:
+                if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):  # a file system that cannot reserve room
+                    raise OSError(error.errno, error.strerror, str(wanted)) from None
+            finally:
+                os.close(descriptor)
+        raise _Enough
+
+
+class _Enough(Exception):  # noqa: N818  # not an error
+    """Leaves a block without replacing anything."""
 
 
 def _is_special(path: Path) -> bool:

@@ -4,6 +4,7 @@ Commands import what they need when they run, so that ``privet --help`` is quick
 """
 
 import errno
+import signal
 import sys
 import warnings
 from importlib.metadata import entry_points, version
@@ -74,6 +75,8 @@ def main() -> None:
     # Each warning is printed only once, since planning and fitting see the same parameters.
     warnings.showwarning = lambda message, *_, **__: note(f"privet: warning: {message}")
     warnings.simplefilter("once", LargeDeltaWarning)
+    # An orderly end removes unfinished files, which the signal's own does not.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(Exit.TERMINATED))
     try:
         app()
     except PrivetError as error:
@@ -82,9 +85,11 @@ def main() -> None:
         place = f"{error.filename}: " if error.filename else ""
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         remedy = "make room; existing files are unchanged" if full else "check the path and its permissions"
-        _leave(f"{place}{error.strerror or error}; {remedy}", Exit.USAGE)
+        _leave(f"{place}{error.strerror or error}; {remedy}", Exit.FAILED if full else Exit.USAGE)
     except KeyboardInterrupt:
-        _leave("stopped", Exit.STOPPED)
+        _leave("stopped; files that were not finished are as they were", Exit.STOPPED)
+    except MemoryError:
+        _leave("not enough memory; use a smaller table or fewer trees. Existing files are unchanged", Exit.FAILED)
 
 
 def _leave(message: str, code: Exit) -> None:

@@ -13,7 +13,7 @@ import typer
 
 from privet.cli.safe_text import printable
 from privet.errors import ParameterError
-from privet.writing import replace_text
+from privet.writing import check_room, replace_text
 
 
 def say(text: str = "") -> None:
@@ -91,12 +91,34 @@ def working(what: str) -> Iterator[None]:
             yield
 
 
-def refuse_overwriting(path: Path, force: bool) -> None:
-    """Make sure that a file can be written before anything is spent on its content."""
+def refuse_overwriting(path: Path, force: bool, inputs: Sequence[Path] = ()) -> None:
+    """Make sure that a file can be written before anything is spent on its content.
+
+    Parameters
+    ----------
+    path : Path
+        The file to be written.
+    force : bool
+        Whether it may be there already.
+    inputs : sequence of Path
+        What the command reads, which is never overwritten.
+    """
+    if not path.name or path.is_dir():
+        raise ParameterError(f"{path} is a folder; give the name of a file")
+    if any(_same_file(path, given) for given in inputs):
+        raise ParameterError(f"{path} is what the command reads, and would be overwritten; give another name with -o")
     if path.exists() and not force:
         raise ParameterError(f"{path} exists; give another name with -o, or overwrite it with --force")
     if not path.resolve().parent.is_dir():
         raise ParameterError(f"the folder of {path} does not exist; make it, or give another path")
+    check_room(path)
+
+
+def _same_file(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:  # one of them is not there
+        return False
 
 
 def _without_infinities(value: Any) -> Any:

@@ -90,7 +90,7 @@ def evaluate(
     if epsilon is not None and public:
         raise ParameterError("--public and --epsilon were both given: public records need no noise; leave out one")
     if out is not None:
-        refuse_overwriting(out, force)
+        refuse_overwriting(out, force, [model, *map(Path, data)])
     estimator = privet.load(model)
     estimator.set_params(n_jobs=jobs)
     with working("reading"):

@@ -16,6 +16,7 @@ class Exit(IntEnum):
     MODEL_FILE = 5  # a model file is damaged, of another version, or not a model file
     REFUTED = 6  # a check was made and says no: an audit refutes the claim, a frame breaks the schema
     STOPPED = 130  # interrupted by the user, as shells count it
+    TERMINATED = 143  # ended by another program (SIGTERM), as shells count it
 
 
 _OF_ERROR: dict[type[PrivetError], Exit] = {

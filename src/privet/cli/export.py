@@ -64,7 +64,7 @@ def export(
     if kind is not Format.sql and (keep or table != "records"):
         raise ParameterError(f"--table and --keep are for SQL, and {kind} has neither; leave them out")
     path = _default(model, kind) if out is None else out
-    refuse_overwriting(path, force and kind is not Format.mlflow)
+    refuse_overwriting(path, force and kind is not Format.mlflow, [model])
     estimator = privet.load(model)
     with working("exporting"):
         if kind is Format.mlflow:

@@ -66,7 +66,7 @@ def predict(
     if out is not None and not into_folder:
         if out.suffix.lower() not in (".csv", ".parquet"):
             raise ParameterError(f"{out}: predictions are written as .csv or .parquet; end the name in one of them")
-        refuse_overwriting(out, force)
+        refuse_overwriting(out, force, [model, *map(Path, data)])
     files = list(files_to_predict(data, out, force)) if out is not None and into_folder else []
     estimator = privet.load(model)
     estimator.set_params(n_jobs=jobs)

@@ -38,7 +38,7 @@ def report(
     from privet.report.evidence import read_audit, read_evaluation
 
     path = model.with_suffix(".html") if out is None else out
-    refuse_overwriting(path, force)
+    refuse_overwriting(path, force, [model, *(given for given in (evaluation, audit) if given is not None)])
     estimator = privet.load(model)
     with working("writing"):
         write_report(

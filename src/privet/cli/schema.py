@@ -66,7 +66,7 @@ def init(
     kind = None if task is None else cast(Task, check_choice("--task", task, get_args(Task)))
     if out.suffix.lower() not in (".yaml", ".yml"):
         raise SchemaError(f"{out}: a draft is YAML; end the name in .yaml")
-    refuse_overwriting(out, force)
+    refuse_overwriting(out, force, data)
     form = TextOptions.of(separator, encoding, decimal, na)
     if unsafe_infer:
         Schema.infer(read_undeclared(data, options=form)[0], target, task=kind).save(out)

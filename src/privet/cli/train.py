@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -81,15 +82,21 @@ def train(
     from privet.cli.data import read_labelled
     from privet.cli.drafts import load_schema
     from privet.cli.learners import make_estimator
+    from privet.cli.rescue import rescuing
     from privet.cli.tables import described_table, with_target
     from privet.cli.text_forms import TextOptions
+    from privet.errors import ParameterError
     from privet.privacy.text import guarantee_as_data
+    from privet.writing import replacing
 
     public, form = load_schema(schema), TextOptions.of(separator, encoding, decimal, na)
+    inputs = [*map(Path, data), *([] if schema is None else [schema])]
+    refuse_overwriting(out, force, inputs)
     page_path = out.with_suffix(".html")
-    refuse_overwriting(out, force)
     if page:
-        refuse_overwriting(page_path, force)
+        if page_path == out:
+            raise ParameterError(f"{out} is where the report page goes; end the model's name in .json, or --no-report")
+        refuse_overwriting(page_path, force, inputs)
     own = {"epsilon": epsilon, "delta": delta, "schema": public, "n_rows_hint": rows_hint, "n_jobs": jobs}
     estimator = make_estimator(learner, settings or [], random_state=public_seed, **own)
     estimator.plan()  # reports invalid parameters before the data is read
@@ -98,17 +105,22 @@ def train(
         with working("reading"):
             frame, name = read_labelled([Path(path) for path in data], public, target, form)
         note(HINT.format(schema=schema, data=" ".join(data)))
-        with charged_to(budget, dataset, purpose), working("training"):
-            estimator.fit(frame.drop(columns=name), frame[name])
-    else:  # it shows its own progress
-        with charged_to(budget, dataset, purpose):
-            estimator.set_params(n_jobs=None if jobs == 1 else jobs).fit(with_target(table, public, target))
-    with working("writing"):
-        estimator.save(out)
-        if page:
-            from privet.report import write_report
+    # Both files are opened before anything is spent, and take the place of old ones when both are complete.
+    with ExitStack() as files:
+        page_beside = files.enter_context(replacing(page_path)) if page else None
+        beside = files.enter_context(replacing(out))
+        if table is None:
+            with charged_to(budget, dataset, purpose), working("training"):
+                estimator.fit(frame.drop(columns=name), frame[name])
+        else:  # it shows its own progress
+            with charged_to(budget, dataset, purpose):
+                estimator.set_params(n_jobs=None if jobs == 1 else jobs).fit(with_target(table, public, target))
+        with working("writing"), rescuing(estimator, out):
+            estimator.save(beside)
+            if page_beside is not None:
+                from privet.report import write_report
 
-            write_report(estimator, page_path)
+                write_report(estimator, page_beside)
     ledger = estimator.privacy_
     if as_json:
         print_json(

@@ -123,7 +123,7 @@ def load(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Any:
 def _read(path: Path, max_bytes: int) -> dict[str, Any]:
     """Return the content of a file after checking its size, version and digest."""
     if not path.is_file():
-        raise ModelFileError("no such file; check the path")
+        raise ModelFileError(f"{'not a regular file' if path.exists() else 'no such file'}; check the path")
     if path.stat().st_size > max_bytes:
         raise ModelFileError(
             f"larger than {max_bytes >> 20} MB; if you trust its sender, load it with privet.load(path, max_bytes=...)"

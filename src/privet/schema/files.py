@@ -25,6 +25,8 @@ from privet.writing import replace_text
 
 VERSION = 2
 """The newest version; a schema that needs nothing of it is written as version 1, which every privet reads."""
+MOST_BYTES = {".yaml": 4 << 20, ".yml": 4 << 20, ".json": 32 << 20}
+"""YAML is read at about a megabyte in ten seconds; the largest schemas are better written as JSON."""
 MAX_DEPTH = 12
 """A schema needs five levels; a file that nests deeper than this is not one."""
 
@@ -215,7 +217,7 @@ def load(path: str | PathLike[str]) -> Schema:
     """Read a schema from a YAML or JSON file."""
     suffix = _suffix(path)
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = _text_of(Path(path), MOST_BYTES[suffix])
         if suffix == ".json":
             document = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
         else:
@@ -237,6 +239,15 @@ def _beside(path: str | PathLike[str], budget: Any) -> Any:
         return budget
     file, mark, options = budget.removeprefix(scheme).partition("?")
     return f"{scheme}{Path(path).resolve().parent / file}{mark}{options}"
+
+
+def _text_of(path: Path, most: int) -> str:
+    """Read a file, unless it may be endless or is larger than any schema."""
+    if path.exists() and not path.is_file():
+        raise SchemaError("not a regular file; write the schema to a file first")
+    if path.exists() and path.stat().st_size > most:
+        raise SchemaError(f"larger than {most >> 20} MB, which no schema needs; JSON may be larger than YAML")
+    return path.read_text(encoding="utf-8")
 
 
 def _brief(message: str, start: int = 300, end: int = 160) -> str:
