@@ -54,7 +54,7 @@ def interrupted(folder: Path, *, first: bool = False, most_bytes: int | None = N
         for stream in (0, 1, 2):
             os.dup2(silence, stream)
         if most_bytes is not None:
-            os.environ["TMPDIR"] = tempfile.tempdir = str(folder)  # no rescue elsewhere
+            os.environ["TMPDIR"] = str(folder)  # a rescue elsewhere finds no room either
             resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
         signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.argv = ["privet", *COMMAND.split()[: None if not first else -1]]
