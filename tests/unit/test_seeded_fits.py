@@ -12,13 +12,13 @@ import hashlib
 import json
 import zlib
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from privet import BoostingClassifier, BoostingRegressor, Categorical, DisjointForestClassifier, Numeric, Schema
+from privet.models.files import array_to_dict, model_to_dict
 from privet.testing import seeded_noise
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "seeded_fits.json"
@@ -112,16 +112,21 @@ def fitted(name):
 
 
 def digests(estimator):
-    """Return short digests of the plan and the ledger as texts, and of the model as it stands in a file."""
-    with TemporaryDirectory() as folder:
-        estimator.save(Path(folder) / "model.json")
-        content = json.loads((Path(folder) / "model.json").read_text(encoding="utf-8"))
+    """Return short digests of the plan and the ledger as texts, and of the model as plain data."""
     parts = (
         estimator.plan().table(full=True),
         estimator.privacy_.table(full=True),
-        json.dumps(_rounded(content["model"])),
+        json.dumps(_rounded(_in_full(estimator.model_))),
     )
     return [hashlib.sha256(part.encode()).hexdigest()[:16] for part in parts]
+
+
+def _in_full(model):
+    """Return a model as files of version 2 have it, with its encoding and with every entry of its tables."""
+    content = json.loads(json.dumps(model_to_dict(model)))
+    if content.pop("runs", None) is not None:
+        content |= {name: array_to_dict(getattr(model, name)) for name in ("tables", "table_noise")}
+    return content
 
 
 def _rounded(content):
