@@ -16,6 +16,7 @@ from tests.laws.registry import REGISTERED, every_learner
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 DISJOINT = next(each for each in REGISTERED if each.parameters.get("composition") == "disjoint")
+BY_COINS = next(each for each in REGISTERED if each.estimator == "DisjointForestClassifier")
 BOOSTING = next(each for each in REGISTERED if each.estimator == "BoostingClassifier")
 
 
@@ -39,10 +40,10 @@ def test_a_dask_frame_is_a_table_as_it_is(dask_client):
 
 
 def test_with_an_id_the_order_of_records_makes_no_difference(dask_client, tmp_path):
-    frame = records(DISJOINT)
-    by_id = fitted(DISJOINT, ParquetTable(write(frame, tmp_path / "table"), target="y", id="id"))
+    frame = records(BY_COINS)
+    by_id = fitted(BY_COINS, ParquetTable(write(frame, tmp_path / "table"), target="y", id="id"))
     shuffled = dd.from_pandas(frame.sample(frac=1, random_state=5), npartitions=4, sort=False)
-    assert fitted(DISJOINT, DaskTable(shuffled, target="y", id="id")) == by_id
+    assert fitted(BY_COINS, DaskTable(shuffled, target="y", id="id")) == by_id
 
 
 @pytest.mark.parametrize("max_rows", [1, 3])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from privet.errors import ParameterError
@@ -14,7 +15,7 @@ from privet.tables import worker_tasks as tasks
 from privet.tables.described import Described, Job
 from privet.tables.file_table import FileSource, bundled
 from privet.tables.piecewise import Reading, Records
-from privet.tables.protocol import Block, IntArray, Kernel
+from privet.tables.protocol import IntArray, Kernel
 from privet.tables.source import Layout, check_layouts
 from privet.tables.units import bound_pieces
 
@@ -90,7 +91,8 @@ class SparkTable(Described):
             encoded = context.parallelize(pieces, max(1, len(pieces))).map(
                 lambda piece: tasks.encode_piece(piece, carried.value)
             )
-        return EncodedOnSpark(context, reading.encoding, *_blocks(context, encoded, reading))
+        kept = _Stored(encoded)
+        return EncodedOnSpark(context, reading.encoding, _blocks(context, kept, reading), (kept,))
 
 
 def active_session() -> Any:
@@ -117,13 +119,16 @@ def _context(session: Any) -> Any:
 
 
 class EncodedOnSpark:
-    """Codes in the storage of Spark's executors, a block in each partition."""
+    """Codes in the storage of Spark's executors: a block with its state in each partition.
 
-    def __init__(self, context: Any, encoding: Encoding, blocks: Any, held: list[Any]) -> None:
-        self._context, self._encoding, self._blocks = context, encoding, blocks
-        self._states: dict[str, Any] = {}
+    State is kept together with its block, so that a pass takes one Python process for each task. What a table was
+    derived from is needed until the first pass over it has computed everything anew, and is given back then.
+    """
+
+    def __init__(self, context: Any, encoding: Encoding, items: _Stored, needed_once: tuple[_Stored, ...]) -> None:
+        self._context, self._encoding = context, encoding
+        self._items, self._needed_once = items, needed_once
         self._nothing = tasks.empty_block(encoding)
-        self._held = held  # everything that close() gives back; shared with derived tables
 
     @property
     def encoding(self) -> Encoding:
@@ -132,48 +137,43 @@ class EncodedOnSpark:
 
     def aggregate(self, kernel: Kernel) -> IntArray:
         """Run a kernel over all blocks in the executors, add up its integers on the way, and fetch one sum."""
-        zeros = self._zeros(kernel)
-        parts = self._with_state().map(self._sent(tasks.integers, kernel))
+        carried, count = self._context.broadcast(kernel), tasks.integers
+        parts = self._items.rdd.map(lambda block: count(carried.value, block, block.state))
         # The zeros are there for a table without partitions, of which there is nothing to reduce.
-        return tasks.added(zeros, parts.treeReduce(tasks.added)) if parts.getNumPartitions() else zeros
+        zeros = self._zeros(kernel)
+        total = tasks.added(zeros, parts.treeReduce(tasks.added)) if parts.getNumPartitions() else zeros
+        self._needed_once = ()
+        return total
 
     def derive(self, name: str, kernel: Kernel) -> EncodedOnSpark:
         """Return a table in which each record also has the kernel's value under `name`."""
-        values = _persisted(self._with_state().map(self._sent(tasks.run, kernel)), self._held)
-        table = EncodedOnSpark(self._context, self._encoding, self._blocks, self._held)
-        table._states = {**self._states, name: values}
+        carried = self._context.broadcast(kernel)
+        items = _Stored(self._items.rdd.map(lambda block: tasks.with_state(block, name, carried.value)))
+        table = EncodedOnSpark(self._context, self._encoding, items, (*self._needed_once, self._items))
         table._nothing = tasks.with_state(self._nothing, name, kernel)
         return table
 
-    def close(self) -> None:
-        """Let the executors forget the records."""
-        while self._held:
-            self._held.pop().unpersist()
-
     def _zeros(self, kernel: Kernel) -> IntArray:
         return tasks.integers(kernel, self._nothing, self._nothing.state)
-
-    def _with_state(self) -> Any:
-        """Return each block with its state: pairs of a block and a list of arrays, in the order of the names."""
-        whole = self._blocks.map(lambda block: (block, []))
-        for values in self._states.values():
-            whole = whole.zip(values).map(lambda pair: (pair[0][0], [*pair[0][1], pair[1]]))
-        return whole
-
-    def _sent(self, task: Callable[[Kernel, Block, dict[str, Any]], Any], kernel: Kernel) -> Callable[[Any], Any]:
-        carried, names = self._context.broadcast(kernel), tuple(self._states)
-        self._held.append(carried)
-
-        def work(item: tuple[Block, list[Any]]) -> Any:
-            return task(carried.value, item[0], dict(zip(names, item[1], strict=True)))
-
-        return work
 
     def __repr__(self) -> str:
         return f"EncodedOnSpark({self._encoding.n_features} features)"  # never the number of records
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("a table holds private records and is never pickled; save the model instead")
+
+
+class _Stored:
+    """What executors keep as long as this object is referred to."""
+
+    def __init__(self, rdd: Any) -> None:
+        from pyspark import StorageLevel
+
+        self.rdd = rdd.persist(StorageLevel.MEMORY_AND_DISK)
+
+    def __del__(self) -> None:
+        with suppress(Exception):  # the session may be over, and everything in it gone
+            self.rdd.unpersist()
 
 
 class _ArrowPartition:
@@ -200,26 +200,20 @@ def _unpacked(rows: Iterable[Any], reading: Reading) -> Records:
     return tasks.encode_frames([], reading)
 
 
-def _blocks(context: Any, encoded: Any, reading: Reading) -> tuple[Any, list[Any]]:
-    """Return the blocks that learners see, held against what the driver knows of them; and what to give back."""
-    held: list[Any] = []
-    encoded = _persisted(encoded, held)
-    summaries = encoded.map(tasks.summary).collect()  # in the order of the partitions, each of which has one piece
+def _blocks(context: Any, encoded: _Stored, reading: Reading) -> _Stored:
+    """Return the blocks that learners see, each held against what the driver knows of its piece."""
+    summaries = encoded.rdd.map(tasks.summary).collect()  # in the order of the partitions, each of which has one piece
     expected = context.broadcast(tasks.expectations(summaries, reading))
-    held.append(expected)
 
     def check(place: int, pieces: Iterable[Records]) -> Iterator[tuple[int, Records]]:
         return ((place, tasks.verified(records, expected.value[place])) for records in pieces)
 
-    sure = encoded.mapPartitionsWithIndex(check)
+    sure = encoded.rdd.mapPartitionsWithIndex(check)
     if reading.unit is None:
-        blocks = sure.map(lambda piece: tasks.block_of(piece[1], expected.value[piece[0]], None))
-    else:
-        n_groups, max_rows = tasks.n_unit_groups(summaries, _ROWS_BOUNDED_AT_ONCE), reading.unit.max_rows
-        blocks = _bounded(sure, len(summaries), n_groups, max_rows).map(
-            lambda piece: tasks.block_of(piece[1], expected.value[piece[0]], piece[2])
-        )
-    return _persisted(blocks, held), held
+        return _Stored(sure.map(lambda piece: tasks.block_of(piece[1], expected.value[piece[0]], None)))
+    n_groups, max_rows = tasks.n_unit_groups(summaries, _ROWS_BOUNDED_AT_ONCE), reading.unit.max_rows
+    bounded = _bounded(sure, len(summaries), n_groups, max_rows)
+    return _Stored(bounded.map(lambda piece: tasks.block_of(piece[1], expected.value[piece[0]], piece[2])))
 
 
 def _bounded(sure: Any, n_pieces: int, n_groups: int, max_rows: int) -> Any:
@@ -242,13 +236,6 @@ def _bounded(sure: Any, n_pieces: int, n_groups: int, max_rows: int) -> Any:
     masks = sure.flatMap(divide).groupByKey(n_groups).flatMap(bound)
     # By place, so that each partition has one piece again, and the pieces are in their order.
     return sure.cogroup(masks, n_pieces).map(put_together)
-
-
-def _persisted(rdd: Any, held: list[Any]) -> Any:
-    from pyspark import StorageLevel
-
-    held.append(rdd.persist(StorageLevel.MEMORY_AND_DISK))
-    return rdd
 
 
 def _quoted(name: str) -> str:
