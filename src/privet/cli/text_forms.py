@@ -113,6 +113,7 @@ class TextForm:
 
         Examples
         --------
+        >>> from dataclasses import replace
         >>> form = TextForm(";", "utf-8", "", MISSING, ())
         >>> form.number("3,5"), form.number("3.5"), form.number("1.234,5"), form.number("1,234.5")
         ('3.5', '3.5', '1234.5', '1234.5')
