@@ -1,11 +1,19 @@
 """Real clusters, started once for all tests of a file: two worker processes of Dask, and Spark on two cores."""
 
 import os
+import re
 import shutil
 import sys
 import warnings
+from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+
+import privet
+
+PAGE = Path(__file__).parents[2] / "docs" / "scaling.md"
 
 
 @pytest.fixture(scope="module")
@@ -42,3 +50,22 @@ def spark_session():
         )
     yield session
     session.stop()
+
+
+@pytest.fixture
+def visits_example(tmp_path, monkeypatch):
+    """Return a function that runs the example of docs/scaling.md in which a word occurs, on records of its own."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(0, 100, 300), "readmitted": rng.choice(["no", "yes"], 300)})
+    Path("visits").mkdir()
+    frame.to_parquet("visits/0.parquet")
+    privet.Schema({"age": privet.Numeric(0, 110)}, classes=["no", "yes"]).save("visits.yaml")
+
+    def run(word):
+        examples = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+        (example,) = (each for each in examples if word in each)
+        exec(example, {})
+        assert privet.load("model.json").privacy_.epsilon == 1.0
+
+    return run

@@ -9,7 +9,7 @@ import pytest
 
 from privet import BoostingClassifier, Schema, Unit, budget
 from privet.errors import ParameterError, SchemaError, TableChangedError
-from privet.tables import DaskTable, ParquetTable
+from privet.tables import DaskTable, ParquetTable, with_predictions
 from privet.tables import worker_tasks as tasks
 from tests.engines.people import fitted, records, write
 from tests.laws.registry import REGISTERED, every_learner
@@ -117,3 +117,18 @@ def _no_client(*_):
 def test_a_description_holds_no_record_in_its_repr():
     table = DaskTable(pd.DataFrame({"x": [12345]}), target="y")
     assert "12345" not in repr(table)
+
+
+def test_the_example_of_the_page_runs(dask_client, visits_example, monkeypatch):
+    monkeypatch.setattr("dask.distributed.Client", lambda **_: dask_client)  # the cluster is there already
+    visits_example("dask")
+
+
+def test_predictions_are_made_where_the_records_are(dask_client):
+    frame = records(BOOSTING)
+    model = BOOSTING.make().fit(frame.drop(columns="y"), frame["y"])
+    answered = with_predictions(model, dd.from_pandas(frame, npartitions=3, sort=False)).compute()
+    assert answered["prediction"].tolist() == model.predict(frame).tolist()
+    assert list(answered.columns) == [*frame.columns, "prediction"]
+    with pytest.raises(ParameterError, match="another name"):
+        with_predictions(model, dd.from_pandas(frame, npartitions=3), "age")

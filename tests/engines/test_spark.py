@@ -4,7 +4,7 @@ import pytest
 
 from privet import BoostingClassifier, Schema, Unit, budget
 from privet.errors import ParameterError, SchemaError
-from privet.tables import ParquetTable, SparkTable
+from privet.tables import ParquetTable, SparkTable, with_predictions
 from privet.tables import worker_tasks as tasks
 from tests.engines.people import fitted, records, write
 from tests.laws.registry import REGISTERED
@@ -96,3 +96,16 @@ def test_without_a_session_the_error_says_how_to_start_one(monkeypatch):
     monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
     with pytest.raises(ParameterError, match=r"SparkSession\.builder"):
         BoostingClassifier(schema=BOOSTING.schema).fit(SparkTable("anything", target="y"))
+
+
+def test_the_example_of_the_page_runs(spark_session, visits_example):
+    visits_example("pyspark")  # the session is there already, and is the one that the example gets
+
+
+def test_predictions_are_made_where_the_records_are(spark_session, tmp_path):
+    frame = records(BOOSTING).rename(columns={"id": "record.id"})
+    model = BOOSTING.make().fit(frame.drop(columns="y"), frame["y"])
+    parquet = spark_session.read.parquet(str(write(frame, tmp_path / "table")))
+    answered = with_predictions(model, parquet).toPandas().sort_values("record.id")
+    assert answered["prediction"].tolist() == model.predict(frame).tolist()
+    assert list(answered.columns) == [*frame.columns, "prediction"]

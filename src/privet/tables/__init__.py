@@ -6,6 +6,7 @@ from privet.tables.file_table import ParquetTable
 from privet.tables.memory import MemoryTable
 from privet.tables.part import PartOf
 from privet.tables.predicting import predict
+from privet.tables.predicting_there import with_predictions
 from privet.tables.protocol import Block, Kernel, Table
 from privet.tables.spark_table import SparkTable
 
@@ -20,4 +21,5 @@ __all__ = [
     "SparkTable",
     "Table",
     "predict",
+    "with_predictions",
 ]

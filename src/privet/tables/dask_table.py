@@ -76,7 +76,7 @@ class DaskTable(Described):
         reading = job.reading
         carried = client.submit(_itself, reading, pure=False)
         if hasattr(self.source, "to_delayed"):
-            check_layouts([Layout("the Dask frame", _empty(self.source))], reading)
+            check_layouts([Layout("the Dask frame", empty_frame(self.source))], reading)
             chosen = self.source[list(reading.columns)]
             partitions = client.compute(chosen.to_delayed())
             records = _each(client, _encode_partition, partitions, carried)
@@ -181,7 +181,7 @@ def _encode_partition(frame: Any, reading: Reading) -> Records:
     return tasks.encode_frames([frame], reading)
 
 
-def _empty(frame: Any) -> Any:
+def empty_frame(frame: Any) -> Any:
     """Return a pandas frame without rows that has the columns and types of a Dask frame."""
     pandas: Any = import_module("pandas")
     return pandas.DataFrame({name: pandas.Series(dtype=dtype) for name, dtype in frame.dtypes.items()})
