@@ -8,6 +8,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -18,6 +19,7 @@ from privet.errors import AuditError, BudgetError, SchemaError
 from privet.mechanisms.measurements import noisy_row_count
 from privet.privacy import budgets
 from privet.privacy.accounts import Limit, parse_address
+from privet.tables import ParquetTable
 from tests.unit.accounts import account, make, opened
 from tests.unit.test_budgets import SCHEMA, X, Y, forest
 from tests.unit.test_budgets_in_processes import Interpreter, fit_an_own_estimator, in_workers  # noqa: F401
@@ -74,6 +76,22 @@ def test_a_schema_file_names_the_account_beside_it(url, tmp_path, monkeypatch):
     assert account(url).reading == 2
     assert schema == SCHEMA
     assert schema.digest() == SCHEMA.digest()
+
+
+def test_the_schema_of_a_table_names_the_account_too(url, tmp_path):
+    frame = pd.DataFrame(X, columns=list(SCHEMA.features)).assign(y=Y)
+    frame.to_parquet(tmp_path / "records.parquet")
+    table = ParquetTable(tmp_path / "records.parquet", target="y", schema=SCHEMA.charged_to(url))
+    fitted = forest().set_params(schema=None).fit(table)
+    assert account(url).reading == 1
+    forest().fit(table)
+    assert account(url).reading == 2, "the records are the table's, whichever schema the estimator has"
+    fitted.save(tmp_path / "model.json")
+    privet.evaluate(privet.load(tmp_path / "model.json"), table, "y", epsilon=0.5)
+    assert account(url).reading == 2.5
+    with pytest.raises(BudgetError):
+        forest().set_params(schema=None).fit(table)
+    assert statuses(url) == ["committed"] * 3
 
 
 def test_a_model_file_does_not_decide_what_its_reader_is_charged_to(url, tmp_path):

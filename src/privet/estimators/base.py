@@ -37,7 +37,7 @@ from privet.randomness.public import public_rng
 from privet.schema.domains import Categorical, Numeric
 from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
 from privet.schema.schema import Schema
-from privet.tables.described import Described, adapted, closing_afterwards, described
+from privet.tables.described import Described, adapted, closing_afterwards, declared_accounts, described
 from privet.tables.predicting import encode_features
 from privet.tables.reading import encode_table
 
@@ -140,9 +140,9 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
                 f"fit() does not take {', '.join(sorted(unsupported))}: weights taken from data would not be private; "
                 "meet a rare class with a threshold on predict_proba"
             )
-        # Both are looked up once, here: what other threads change during the fit does not affect it.
-        charged, noise = budgets.in_force(self._carried_budgets, self._declared_budget()), noise_source()
         X = described(X, y) or X
+        # Both are looked up once, here: what other threads change during the fit does not affect it.
+        charged, noise = budgets.in_force(self._carried_budgets, declared_accounts(self.schema, X)), noise_source()
         schema, X, y = self._read(X, y if isinstance(X, Described) else one_column(y))
         learner, encoding, plan, stated = self._plan(make_learner, schema, self.n_rows_hint, noise)
         _refuse_mixtures_by_id(X, stated)
@@ -231,10 +231,6 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         if self.schema is not None or schema.inferred is None:
             self.n_features_in_ = len(schema.features)
             self.feature_names_in_ = np.array(list(schema.features), dtype=object)
-
-    def _declared_budget(self) -> str | None:
-        """Return the account that the schema names, if any."""
-        return self.schema.budget if isinstance(self.schema, Schema) else None
 
     def _repr_html_(self) -> str:
         """Show the estimator in a notebook: its parameters and, once fitted, its guarantee and what it cost."""

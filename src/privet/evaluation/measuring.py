@@ -26,7 +26,7 @@ from privet.randomness.public import public_rng
 from privet.schema.domains import Categorical
 from privet.schema.encoding import Column, Encoding, RangeTarget
 from privet.schema.schema import Schema
-from privet.tables.described import Described, closing_afterwards, described
+from privet.tables.described import Described, closing_afterwards, declared_accounts, described
 from privet.tables.reading import encode_table
 
 
@@ -97,8 +97,9 @@ def evaluate(
             f"evaluate() measures fitted estimators of this library, got {type(estimator).__name__}: "
             "fit it first, or take scikit-learn's metrics for others"
         )
-    charged, noise = budgets.in_force(estimator._carried_budgets, estimator.schema_.budget), noise_source()
     X = described(X, y) or X
+    declared = declared_accounts(estimator.schema_, X)
+    charged, noise = budgets.in_force(estimator._carried_budgets, declared), noise_source()
     y = y if isinstance(X, Described) else one_column(y)
     schema, encoding = estimator.schema_, estimator.model_.encoding
     allowance = None if epsilon is None else Allowance.of(epsilon, delta)

@@ -104,6 +104,17 @@ def described(X: Any, y: Any) -> Described | None:
     return table if y is None else table.with_target(y)
 
 
+def declared_accounts(schema: Any, X: Any) -> tuple[str, ...]:
+    """Return the accounts to which work on some records is charged: those that their own schemas name.
+
+    *Privacy.* A table is about certain people, so the account that its schema names is charged also where an estimator
+    has a schema of its own.
+    """
+    of_table = X.schema if isinstance(X, Described) else None
+    named = [each.budget for each in (schema, of_table) if isinstance(each, Schema) and each.budget is not None]
+    return tuple(dict.fromkeys(named))
+
+
 def adapted(X: Any) -> Described | None:
     """Describe an object of another library that is a table as it is; None if it is not."""
     for kind in type(X).__mro__:

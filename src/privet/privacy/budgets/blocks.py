@@ -283,14 +283,14 @@ def _tell_children() -> None:
             os.environ.pop(VARIABLE, None)
 
 
-def in_force(carried: Sequence[Handle] = (), declared: str | None = None) -> tuple[Handle, ...]:
+def in_force(carried: Sequence[Handle] = (), declared: Sequence[str] = ()) -> tuple[Handle, ...]:
     """Return the budgets to which a fit that begins now must be charged.
 
     `carried` are those that an estimator brought along from where it, or what it is a clone of, was pickled or copied,
-    `declared` is the account that its schema names.
+    `declared` are the accounts that schemas name.
     """
     opened = [*reversed(registry.own_handles()), *registry.handles_of_ancestors(), *_inherited(), *carried]
-    standing = [_standing(parse_address(text)) for text in (declared, os.environ.get(ACCOUNT_VARIABLE)) if text]
+    standing = [_standing(parse_address(text)) for text in (*declared, os.environ.get(ACCOUNT_VARIABLE)) if text]
     return tuple(dict.fromkeys([*opened, *standing]))
 
 
