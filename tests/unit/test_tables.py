@@ -8,6 +8,9 @@ import pytest
 
 from privet import Numeric, Schema
 from privet.tables import MemoryTable, memory
+from privet.tables import worker_tasks as tasks
+from privet.tables.piecewise import Records
+from privet.tables.units import UnitRows
 
 ENCODING = Schema({"x": Numeric(0, 1), "z": Numeric(0, 1)}, classes=["a", "b"]).encoding()
 
@@ -68,3 +71,12 @@ def test_a_table_is_neither_pickled_nor_counted_aloud():
     assert "123" not in repr(private)
     with pytest.raises(TypeError, match="private"):
         pickle.dumps(private)
+
+
+def test_what_travels_in_a_cluster_shows_nothing_of_the_records_in_a_log():
+    units = UnitRows(np.full((2, 3), 91, np.uint64), np.full(3, 92, np.uint64))
+    records = Records(np.full((2, 3), 93, np.uint8), np.zeros(3, np.int32), np.full(3, 94, np.uint64), 3, units)
+    expected = tasks.Expected(checksum=95, first=96)
+    shown = [units, records, tasks.summary(records), expected, tasks.block_of(records, expected, None)]
+    for each in shown:
+        assert repr(each).startswith(f"<{type(each).__module__}.{type(each).__name__} object at "), repr(each)

@@ -22,7 +22,7 @@ _FEWEST_ROWS_READ_AT_ONCE, _MOST_ROWS_READ_AT_ONCE = 1 << 10, 1 << 17
 Declared = Mapping[str, tuple[Category, ...] | None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)  # clusters log the arguments of tasks that fail
 class Records:
     """Encoded records of one piece.
 

@@ -15,7 +15,7 @@ IntArray = NDArray[np.int64]  # counts and scores, exact
 Floats = NDArray[np.float64]  # what they become after the noise
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)  # clusters log the arguments of tasks that fail
 class Block:
     """Some of a table's records, side by side.
 

@@ -52,7 +52,7 @@ class Units:
         return UnitRows(ids, _ranks(self.words, codes, target, key))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)  # clusters log the arguments of tasks that fail
 class UnitRows:
     """Rows of one piece of a table: the unit of each, and its rank among the rows of this unit.
 

@@ -24,7 +24,7 @@ from privet.tables.source import Piece
 from privet.tables.units import UnitRows, in_group
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)  # clusters log the arguments of tasks that fail
 class Summary:
     """All that the driver is told of a piece before the first pass.
 
@@ -40,7 +40,7 @@ class Summary:
     checksum: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Expected:
     """What a piece must be whenever it is encoded again, and the identity of its first record."""
 
