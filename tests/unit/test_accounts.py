@@ -253,6 +253,12 @@ def test_a_forged_entry_with_right_hashes_still_obeys_the_rules():
     free = {"charge": "1", "accounts": ["x"], "epsilon": "-1", "rho": "-1", "what": "", "protects": ""}
     with pytest.raises(HistoryError, match="without a cost"):
         history.add(Entry.following(history.last, "reserve", "x", "eve", free))
+    for strange in ({"slots": {"x": 0}}, {"slots": {"y": 0}}, {"epsilon": float("inf")}, {"accounts": 7}):
+        with pytest.raises(HistoryError):
+            history.add(
+                Entry.following(history.last, "reserve", "x", "eve", free | {"epsilon": "1", "rho": "1"} | strange)
+            )
+    assert history.account("x").reading == 0, "an entry that is refused changes nothing"
 
 
 def test_a_restored_copy_is_noticed_and_can_be_accepted_on_record(tmp_path):
@@ -285,6 +291,32 @@ def test_a_copy_that_went_its_own_way_is_noticed(tmp_path):
 def test_where_no_state_folder_can_be_written_accounts_work_without_marks(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
     assert spend(make(f"sqlite:///{tmp_path / 'hospital.db'}"))
+
+
+def test_a_user_without_a_home_spends_without_marks(tmp_path, monkeypatch):
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", staticmethod(no_home))
+    url = make(f"sqlite:///{tmp_path / 'hospital.db'}")
+    assert spend(url)
+    assert account(url).reading == 1
+
+
+@pytest.mark.parametrize("name", ["", " a", "a\n", "a\x00b", "a\udcff", "a" * 201])
+def test_a_name_that_could_not_be_written_is_refused(tmp_path, name):
+    with pytest.raises(BudgetError, match="needs a name of up to"):
+        make(f"sqlite:///{tmp_path / 'hospital.db'}", name)
+
+
+@pytest.mark.parametrize("name", ["'; DROP TABLE history; --", "%s", "päti\u2028ents?dataset=x", "a" * 200])
+def test_any_other_name_is_just_a_name(empty_store, name):
+    make(empty_store, name)
+    assert spend(empty_store, dataset=name)
+    assert account(empty_store, name).reading == 1
+    with opened(empty_store) as book:
+        assert book.problems() == []
 
 
 def test_versions_an_older_store_migrates_and_a_newer_one_is_refused(empty_store):

@@ -312,6 +312,7 @@ def _account_of(history: History, charge: str) -> str:
 def _check_name(name: str, what: str) -> None:
     if (
         not re.fullmatch(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?", name)
+        or re.search(r"[\ud800-\udfff]", name)  # not a text: what a command line makes of bytes that are none
         or len(name) > MOST_CHARACTERS
     ):
         raise BudgetError(f"{what} needs a name of up to {MOST_CHARACTERS} printable characters, got {name!r:.60}")

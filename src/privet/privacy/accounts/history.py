@@ -149,7 +149,7 @@ class History:
             raise HistoryError(f"entry {entry.seq} is of an unknown kind, {entry.kind!r:.40}; upgrade privet")
         try:
             rules[entry.kind](entry, entry.details())
-        except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
             if isinstance(error, BudgetError):
                 raise
             raise HistoryError(f"entry {entry.seq} ({entry.kind}) cannot be read: {type(error).__name__}") from error
@@ -244,6 +244,8 @@ class History:
         if (epsilon is None and rho is None) or min(x for x in (epsilon, rho) if x is not None) < 0:
             raise HistoryError(f"entry {entry.seq} is a charge without a cost")
         slots = {name: int(place) for name, place in details.get("slots", {}).items()}
+        if not {name for name in names if self.account(name).limit.slots} >= set(slots):
+            raise HistoryError(f"entry {entry.seq} takes slots of an account that has none")
         for name in names:
             self._refuse(self._open(name), cost, what, protects, entry.who, purpose, slots.get(name))
         for name in names:

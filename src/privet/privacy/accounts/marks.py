@@ -32,7 +32,7 @@ def read_mark(store: str) -> Mark | None:
     try:
         noted = json.loads(_path(store).read_text(encoding="utf-8"))
         return Mark(int(noted["seq"]), str(noted["hash"]))
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RuntimeError):  # the last where a user has no home
         return None
 
 
@@ -44,7 +44,7 @@ def write_mark(store: str, last: Entry) -> None:
     mark = read_mark(store)
     if mark is not None and mark.seq > last.seq:
         return
-    with suppress(OSError):
+    with suppress(OSError, RuntimeError):
         path = _path(store)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_text(path, json.dumps({"seq": last.seq, "hash": last.hash}) + "\n")
@@ -52,7 +52,7 @@ def write_mark(store: str, last: Entry) -> None:
 
 def forget_mark(store: str) -> None:
     """Delete the mark of a store whose restored copy was accepted."""
-    with suppress(OSError):
+    with suppress(OSError, RuntimeError):
         _path(store).unlink(missing_ok=True)
 
 
