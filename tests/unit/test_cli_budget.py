@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import sqlite3
+from pathlib import Path
 
 import pytest
 
@@ -143,6 +144,13 @@ def test_the_export_can_be_checked_by_others(account):
     with (account / "budget.csv").open() as file:
         (row,) = csv.DictReader(file)
     assert (row["epsilon"], row["status"], row["what"]) == ("1", "committed", "'=cmd()")
+
+
+def test_a_name_is_no_formula_in_a_spreadsheet(folder):  # noqa: F811
+    make("hospital.db", "=cmd()")
+    assert spend("hospital.db")
+    assert run("budget", "export", "hospital.db", "-o", "budget.csv")[0] == 0
+    assert "'=cmd()" in Path("budget.csv").read_text()
 
 
 def test_verify_says_sound_or_what_is_wrong(account):

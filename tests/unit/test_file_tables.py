@@ -303,3 +303,11 @@ def test_a_lazy_frame_is_asked_for_what_is_needed_only():
 
 def _must_not_run(series):
     raise AssertionError("this column is not needed")
+
+
+@pytest.mark.parametrize("first", [-1, -7, 2**63 - 50, -(2**63)])
+@pytest.mark.parametrize("estimator", [ONE_PASS, MANY_PASSES], ids=["one pass", "many passes"])
+def test_no_id_is_too_large_or_too_small(tmp_path, estimator, first):
+    records = frame(50)
+    records.assign(id=np.arange(50) + first).to_parquet(tmp_path / "a.parquet")
+    estimator.fit(ParquetTable(tmp_path / "a.parquet", target="y", id="id"))

@@ -184,7 +184,8 @@ def _begins(encoded: Sequence[_Encoded], reading: Reading) -> Iterator[int]:
 
 def _keep_block(store: Store, records: Records) -> _KeptBlock:
     codes, target, places = store.keep(records.codes), store.keep(records.target), records.places
-    if len(places) and np.array_equal(places, np.arange(int(places[0]), int(places[0]) + len(places), dtype=np.uint64)):
+    # Differences wrap around, so that no id is too large, nor a negative one, whose word is near the largest of all.
+    if len(places) and np.array_equal(places - places[0], np.arange(len(places), dtype=np.uint64)):
         return _KeptBlock(codes, target, None, int(places[0]), len(places))
     return _KeptBlock(codes, target, store.keep(places), 0, len(places))
 

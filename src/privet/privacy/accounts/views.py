@@ -99,10 +99,11 @@ def export_as_csv(history: History) -> str:
     rows.writeheader()
     for charge in history.charges.values():
         data = charge_as_data(charge)
+        data["accounts"] = " ".join(data["accounts"])
         cells = {name: "" if value is None else value for name, value in data.items()}
         # A spreadsheet takes a cell that begins like this for a formula, and runs it.
         safe = {k: f"'{v}" if isinstance(v, str) and v[:1] in ("=", "+", "-", "@") else v for k, v in cells.items()}
-        rows.writerow({**safe, "accounts": " ".join(data["accounts"])})
+        rows.writerow(safe)
     return written.getvalue()
 
 
