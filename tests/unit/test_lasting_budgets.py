@@ -227,6 +227,24 @@ def test_a_closed_account_cannot_be_opened(url):
         privet.budget(url).__enter__()
 
 
+def test_a_model_is_recorded_with_the_charge_that_paid_for_it(url, tmp_path, monkeypatch):
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    estimator = forest()
+    with privet.budget(url):
+        estimator.fit(X, Y)
+        with monkeypatch.context() as patched:
+            patched.setattr("privet.estimators.base.open_release", fail)
+            with pytest.raises(KeyboardInterrupt):
+                estimator.fit(X, Y)
+        estimator.save(tmp_path / "model.json")
+    with opened(url) as book:
+        first, second = book.history().charges.values()
+    assert (len(first.model), second.model) == (64, ""), "the second fit was paid for and gave no model"
+    assert (first.status, second.status) == ("committed", "committed")
+
+
 def test_an_error_between_reservation_and_draw_leaves_the_charge_spent(url, monkeypatch):
     def fail(*_):
         raise KeyboardInterrupt

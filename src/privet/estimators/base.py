@@ -152,9 +152,11 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         n_jobs = threads(-1 if self.n_jobs is None and isinstance(X, Described) else self.n_jobs)
         table = encode_table(schema, encoding, X, y, secret_key, n_jobs, getattr(learner, "one_pass", False))
         with closing_afterwards(table):
-            self._receipt = budgets.charge(charged, stated, type(self).__name__, {"schema": schema.digest()})
+            receipt = budgets.charge(charged, stated, type(self).__name__, {"schema": schema.digest()})
             ledger = Ledger(stated.terms, stated.allowance, _doubts(schema, noise), stated.cost)
-            self.model_ = learner.grow(table, open_release(ledger, noise), rng, plan)
+            model = learner.grow(table, open_release(ledger, noise), rng, plan)
+        # Together: a fit that fails leaves the model before it, and what that was paid with.
+        self.model_, self._receipt = model, receipt
         self.privacy_ = ledger
         self._note_public_facts(schema, table.encoding)
         if self.epsilon is None:
