@@ -129,7 +129,7 @@ def test_predictions_and_a_frame_that_lacks_a_column(session: Session) -> None:
 
 def test_a_damaged_and_a_truncated_model_file_are_refused(session: Session) -> None:
     text = (session.folder / "model.json").read_text()
-    (session.folder / "damaged.json").write_text(text.replace('"max_depth":4', '"max_depth":5'))
+    (session.folder / "damaged.json").write_text(text.replace('"goal":"accuracy"', '"goal":"readable"'))
     (session.folder / "truncated.json").write_text(text[: len(text) // 2])
     assert text != (session.folder / "damaged.json").read_text()
     assert "the digest does not match" in session.refused("predict", "damaged.json", "others.csv", code=5)
@@ -156,7 +156,7 @@ def test_an_accuracy_comes_with_a_warning_and_goes_to_the_page_only_if_public(se
 def test_the_report_opens_in_chromium(session: Session) -> None:
     with browser() as page:
         page.open(session.folder / "model.html")
-        assert page.evaluate("document.title") == "Privacy report: PrivaTreeClassifier"
+        assert page.evaluate("document.title") == "Privacy report: PrivetClassifier"
         assert page.evaluate("document.querySelectorAll('section').length") == 9
         assert page.complaints() == []
         assert len(page.requests()) == 1

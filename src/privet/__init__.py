@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from privet.estimators.scaling import SchemaScaler
     from privet.evaluation import evaluate
     from privet.learners.boosting import BoostingClassifier, BoostingRegressor
+    from privet.learners.choose import PrivetClassifier, PrivetRegressor
     from privet.learners.disjoint_forest import DisjointForestClassifier
     from privet.learners.matrix_forest import MatrixForestClassifier
     from privet.learners.multinomial_forest import ConsistentForestClassifier, MultinomialForestClassifier
@@ -50,6 +51,8 @@ __all__ = [
     "Numeric",
     "Ordinal",
     "PrivaTreeClassifier",
+    "PrivetClassifier",
+    "PrivetRegressor",
     "RandomDecisionForestClassifier",
     "Schema",
     "SchemaScaler",
@@ -76,6 +79,8 @@ HOMES = {
     "Numeric": "privet.schema",
     "Ordinal": "privet.schema",
     "PrivaTreeClassifier": "privet.learners.privatree",
+    "PrivetClassifier": "privet.learners.choose",
+    "PrivetRegressor": "privet.learners.choose",
     "RandomDecisionForestClassifier": "privet.learners.random_decision_forest",
     "Schema": "privet.schema",
     "SchemaScaler": "privet.estimators.scaling",

@@ -104,6 +104,11 @@ REGISTERED = [
     ),
     Registered("JPWForestClassifier", {"n_trees": 4, "max_depth": 5}, floor=0.99),
     Registered("PrivaTreeClassifier", {"max_depth": 3}, floor=0.82),
+    # without a hint a noisy number is bought, and the audit's is always one
+    Registered("PrivetClassifier", {}, floor=0.9),
+    Registered("PrivetClassifier", {"goal": "readable", "delta": 1e-6}, audited_depth=1, floor=0.6),
+    Registered("PrivetClassifier", {"goal": "labels only", "n_rows_hint": 5_000}, audited_depth=1, floor=0.6),
+    Registered("PrivetRegressor", {"goal": "readable"}, floor=0.9),
     Registered("DPGDFTreeClassifier", {"max_depth": 2}, audited_depth=1, floor=0.51),
     Registered("PrivaTreeClassifier", {"n_trees": 2, "max_depth": 2, "delta": 1e-6}, audited_depth=1, floor=0.69),
     Registered(

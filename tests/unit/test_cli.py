@@ -44,7 +44,8 @@ def test_a_large_delta_is_remarked_upon_once_and_without_a_place_in_the_code(tmp
         "target: {type: categorical, categories: [0, 1]}\n"
     )
     data.write_text("age,y\n30,0\n60,1\n")
-    settings = ("-e", "1", "--delta", "0.5", "--set", "max_depth=1", "-o", str(tmp_path / "model.json"))
+    learner = ("-l", "privatree", "--set", "max_depth=1")
+    settings = ("-e", "1", "--delta", "0.5", *learner, "-o", str(tmp_path / "model.json"))
     result = privet_command("train", str(data), "-s", str(schema), *settings)
     assert result.returncode == 0
     assert result.stderr.count("privet: warning: delta is large") == 1

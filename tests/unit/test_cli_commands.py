@@ -57,7 +57,9 @@ def run(*arguments):
 
 
 def train(*options):
-    return run("train", "people.csv", "-s", "schema.yaml", "-e", "1", "--set", "max_depth=3", *options)
+    return run(
+        "train", "people.csv", "-s", "schema.yaml", "-e", "1", "-l", "privatree", "--set", "max_depth=3", *options
+    )
 
 
 def test_every_error_has_its_documented_exit_code():
@@ -84,13 +86,13 @@ def test_every_command_is_described_in_the_docs():
 
 
 def test_learners_are_those_of_the_library(folder):
-    assert learners.learner_names(privet.Categorical(["no", "yes"]))[0] == "PrivaTreeClassifier"
+    assert learners.learner_names(privet.Categorical(["no", "yes"]))[0] == "PrivetClassifier"
     assert set(learners.learner_names()) == set(estimator_names())
     for name in estimator_names("Classifier"):
         assert type(learners.make_estimator(name.removesuffix("Classifier").lower(), [])).__name__ == name
     code, _, message = run("plan", "-s", "schema.yaml", "--learner", "oak")
     assert code == Exit.USAGE
-    assert "no learner is called 'oak'; there are PrivaTreeClassifier, " in message
+    assert "no learner is called 'oak'; there are PrivetClassifier, " in message
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_learners_are_those_of_the_library(folder):
     ],
 )
 def test_a_setting_that_cannot_be_is_told_before_data_is_read(folder, setting, message):
-    code, _, said = run("train", "nowhere.csv", "-s", "schema.yaml", "-e", "1", "--set", setting)
+    code, _, said = run("train", "nowhere.csv", "-s", "schema.yaml", "-e", "1", "-l", "privatree", "--set", setting)
     assert code == Exit.USAGE
     assert message in said or "no such file" not in said
 
@@ -381,7 +383,7 @@ def test_plan_needs_no_data_and_says_what_training_will_spend(folder):
     code, out, message = run("plan", "-s", "schema.yaml", "-e", "0.5")
     assert code == 0
     assert "total: epsilon = 0.5 for adding or removing one record" in out
-    assert "learners: PrivaTreeClassifier" in message
+    assert "learners: PrivetClassifier" in message
     plan = json.loads(run("plan", "-s", "schema.yaml", "-e", "0.5", "--json")[1])
     assert plan["epsilon"] == 0.5
 

@@ -208,6 +208,8 @@ def tiny_subject(estimator: PrivateEstimator, *, n_trees: int = 2, max_depth: in
 
 def smaller(estimator: PrivateEstimator, limits: Mapping[str, int]) -> Any:
     """Return a copy of an estimator with no more trees and depth than the limits; "auto" becomes the limit."""
+    if hasattr(estimator, "_limited"):  # it chooses by itself, and limits what it chooses
+        return estimator._limited(limits)
     small = clone(estimator)
     for name, value in small.get_params(deep=False).items():
         if name in limits:

@@ -11,7 +11,7 @@ from privet.errors import ParameterError, SchemaError
 from privet.estimators.registry import estimator_class, estimator_names
 from privet.schema.domains import Categorical, Domain, Numeric
 
-DEFAULT_CLASSIFIER = "PrivaTreeClassifier"  # one readable tree; for regression there is a single learner
+DEFAULTS = ("PrivetClassifier", "PrivetRegressor")  # they choose by themselves
 
 # Parameters that have their own options.
 _OWN_OPTIONS = {
@@ -26,7 +26,7 @@ _OWN_OPTIONS = {
 
 def learner_names(target: Domain | None = None) -> list[str]:
     """Return the names of the learners that can predict a target, or of all learners; the default comes first."""
-    return sorted(_learners(target), key=lambda name: (name != DEFAULT_CLASSIFIER, name))
+    return sorted(_learners(target), key=lambda name: (name not in DEFAULTS, name))
 
 
 def find_learner(name: str | None, target: Domain | None = None) -> Any:

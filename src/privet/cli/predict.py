@@ -127,7 +127,7 @@ def _answers(estimator: Any, frame: Any, shares: bool, interval: float | None) -
 
 def _with_interval(estimator: Any, frame: Any, answers: Any, interval: float | None) -> Any:
     if interval is not None:
-        low, high = estimator.noise_interval(frame, interval)
+        low, high = getattr(estimator, "learner_", estimator).noise_interval(frame, interval)
         for side, bounds in (("low", low), ("high", high)):
             several = bounds.ndim > 1
             names = [f"{label} {side}" for label in estimator.classes_] if several else [side]
@@ -139,8 +139,9 @@ def _refuse_interval(estimator: Any, shares: bool) -> None:
     """Say why an interval cannot be given, before anything is read."""
     from privet.errors import ParameterError
 
-    if not hasattr(estimator, "noise_interval"):
-        name = type(estimator).__name__
+    chosen = getattr(estimator, "learner_", estimator)  # of an estimator that chooses by itself
+    if not hasattr(chosen, "noise_interval"):
+        name = type(chosen).__name__
         raise ParameterError(f"{name} does not have noise intervals, boosting does; leave out --interval")
     if hasattr(estimator, "classes_") and not shares:
         raise ParameterError("intervals are for shares of the vote, not for classes; add --proba")

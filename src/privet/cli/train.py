@@ -126,6 +126,7 @@ def train(
         print_json(
             {
                 "learner": type(estimator).__name__,
+                "why": getattr(estimator, "why_", None),
                 "model": str(out),
                 "report": str(page_path) if page else None,
                 **guarantee_as_data(ledger),
@@ -133,6 +134,8 @@ def train(
             }
         )
         return
+    if hasattr(estimator, "why_"):
+        say(f"{estimator.why_}\n")
     say(ledger.table(full=full))
     say()
     say(f"model:  {out}")

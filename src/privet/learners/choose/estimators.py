@@ -1,0 +1,245 @@
+"""The estimators to begin with: they choose learner and settings from public facts, and say why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Self
+
+from sklearn.base import clone
+
+from privet.estimators.base import PrivateClassifier, PrivateEstimator, PrivateRegressor
+from privet.estimators.learning import Hints, Learner
+from privet.estimators.registry import estimator_class
+from privet.learners.choose.counted import COUNT_PART, CountedFirst
+from privet.learners.choose.rules import CLASSIFIERS, REGRESSORS, Choice, Goal, quarter
+from privet.parameters import check_choice
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
+from privet.schema.encoding import Encoding
+from privet.schema.schema import Schema
+
+UNKNOWN = 1000  # records, where the number is neither known nor bought, as in the learners' own rules
+
+WORDS = {
+    "Boosting": "boosted small trees",
+    "PrivaTree": "a single tree of privately chosen splits",
+    "RandomDecisionForest": "a forest of random trees",
+    "DisjointForest": "a forest on disjoint records",
+}
+
+
+class _Chosen(PrivateEstimator):
+    """Parameters and choice that classifier and regressor share."""
+
+    _limits: Mapping[str, int] = MappingProxyType({})
+
+    def __init__(
+        self,
+        epsilon: float | None = 1.0,
+        delta: float = 0.0,
+        schema: Schema | None = None,
+        *,
+        goal: Goal = "accuracy",
+        n_rows_hint: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.schema = schema
+        self.goal = goal
+        self.n_rows_hint = n_rows_hint
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _choice(self, n_rows: int | None) -> Choice:
+        """Look up the table of rules."""
+        raise NotImplementedError
+
+    @property
+    def _kind(self) -> str:
+        return "Classifier" if isinstance(self, PrivateClassifier) else "Regressor"
+
+    def _signal(self, n_rows: int | None) -> float:
+        """Return the number of records times epsilon."""
+        return (UNKNOWN if n_rows is None else n_rows) * (math.inf if self.epsilon is None else float(self.epsilon))
+
+    def _estimator(self, n_rows: int | None) -> Any:
+        """Return the chosen estimator, not yet fitted."""
+        choice = self._choice(n_rows)
+        shared = {"delta": self.delta, "schema": self.schema, "random_state": self.random_state, "n_jobs": self.n_jobs}
+        kind = estimator_class(choice.learner + self._kind)
+        estimator = kind(self.epsilon, n_rows_hint=n_rows, **shared, **choice.settings)
+        known = estimator.get_params(deep=False)
+        for name, most in self._limits.items():
+            if name not in known:
+                continue
+            value = known[name]
+            estimator.set_params(**{name: min(value, most) if isinstance(value, int) else most})
+        return estimator
+
+    def _limited(self, limits: Mapping[str, int]) -> Self:
+        """Return a copy that chooses no more trees and depth than that, for audits."""
+        twin: Self = clone(self)
+        twin._limits = limits
+        return twin
+
+    def _buys(self, schema: Schema | None, n_rows: int | None) -> bool:
+        """Whether the number of records is bought: it is private, and nobody gave a hint."""
+        neighbours = "add_remove" if schema is None else schema.neighbours
+        return n_rows is None and self.epsilon is not None and neighbours == "add_remove"
+
+    def _learner(self) -> Learner[Any]:
+        return self._learner_for(self.schema, self.n_rows_hint)
+
+    def _learner_for(self, schema: Schema | None, n_rows: int | None) -> Learner[Any]:
+        learner: Learner[Any] = self._estimator(n_rows)._learner()
+        if not self._buys(schema, n_rows):
+            return learner
+        return CountedFirst(lambda number: self._estimator(number)._learner(), learner.bins)
+
+    def plan(self, *, schema: Schema | None = None, n_rows_hint: int | None = None) -> Ledger:
+        """Return the ledger that a fit will end with, without any data.
+
+        Parameters
+        ----------
+        schema, n_rows_hint : optional
+            Ask for another schema or hint than the estimator's own.
+        """
+        asked = self.schema if schema is None else schema
+        hint = self.n_rows_hint if n_rows_hint is None else n_rows_hint
+        return self._ledger_of_plan(lambda: self._learner_for(asked, hint), schema, n_rows_hint)
+
+    def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
+        """Return what the chosen learner would ask for, which may be a stronger guarantee."""
+        if hints.n_rows is None and self.epsilon is not None:
+            return super()._allowance(encoding, terms, hints)
+        allowance: Allowance | None = self._estimator(hints.n_rows)._allowance(encoding, terms, hints)
+        return allowance
+
+    def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:
+        super()._note_public_facts(schema, encoding)
+        self.learner_ = self._estimator(self.n_rows_hint)
+        self.learner_.model_, self.learner_.privacy_ = self.model_, self.privacy_
+        self.learner_._note_public_facts(schema, encoding)
+        self.why_ = self._why(schema)
+
+    def _why(self, schema: Schema) -> str:
+        """Return the choice in one sentence."""
+        choice = self._choice(self.n_rows_hint)
+        what = f"{type(self.learner_).__name__} ({WORDS[choice.learner]}"
+        what += "".join(f", {name}={value!r}" for name, value in choice.settings.items()) + ")"
+        if self.epsilon is None:
+            known = "without privacy"
+        elif self._buys(schema, self.n_rows_hint):
+            known = f"planned with a noisy number of records that was bought with {COUNT_PART} of the budget"
+        elif self.n_rows_hint is None:
+            known = "without a hint of the number of records: pass n_rows_hint, which is public here"
+        else:
+            known = f"for about {self.n_rows_hint:,} records at epsilon {self.epsilon:g}"
+        return f"{what}, since it was the best for goal={self.goal!r} in docs/results/choose.md, {known}."
+
+
+class PrivetClassifier(_Chosen, PrivateClassifier):
+    """The classifier to begin with: it chooses learner and settings from public facts, and says why.
+
+    Parameters
+    ----------
+    epsilon : float or None, default=1.0
+        The privacy budget of a fit; None for the chosen learner's twin without privacy.
+    delta : float, default=0.0
+        Zero for pure epsilon. A delta far below one in the number of records (1e-6, say) makes boosting more accurate.
+    schema : Schema, optional
+        What is public. Without it, domains are read off the data, and nothing is guaranteed.
+    goal : {"accuracy", "readable", "labels only"}, default="accuracy"
+        What is wanted. *accuracy*: the most accurate probabilities. *readable*: a single tree, to be read and drawn.
+        *labels only*: a single tree that publishes a label in each leaf, and no counts or probabilities.
+    n_rows_hint : int, optional
+        A public guess at the number of records, its order of magnitude is enough; never compared with the data. Without
+        it, a noisy number is bought with a twentieth of the budget. (Under ``replace`` and ``label`` the number is
+        public: then give it; none is bought.)
+    random_state : int, RandomState, Generator or None
+        Seeds public choices. Noise never depends on it.
+    n_jobs : int, optional
+        Number of threads; results do not depend on it.
+
+    Attributes
+    ----------
+    learner_ : estimator
+        The chosen estimator, fitted: for boosting with `noise_interval`, for example.
+    why_ : str
+        The choice in one sentence.
+    classes_ : array
+        The schema's classes.
+    model_ : Model
+        What was learned.
+    privacy_ : Ledger
+        What was spent, and the guarantee.
+
+    Notes
+    -----
+    *Privacy.* That of the chosen learner. The choice depends on the goal, epsilon and the hint, or on a noisy number of
+    records (sensitivity one, a twentieth of the budget). The remaining part is fixed in advance, and a filter holds it;
+    see `privet.learners.choose.counted`.
+
+    The rules are a table (`privet.learners.choose.rules`) that ``benchmarks/choose.py`` makes from measurements;
+    docs/choosing.md has it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privet import Numeric, PrivetClassifier, Schema
+    >>> schema = Schema({"x": Numeric(0, 1)}, classes=["low", "high"])
+    >>> X = np.linspace(0, 1, 4000).reshape(-1, 1)
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> model = PrivetClassifier(epsilon=1.0, schema=schema, n_rows_hint=4000).fit(X, y)
+    >>> type(model.learner_).__name__, model.privacy_.epsilon
+    ('BoostingClassifier', 1.0)
+    >>> model.predict([[0.05], [0.95]])
+    array(['low', 'high'], dtype='<U4')
+    """
+
+    def _choice(self, n_rows: int | None) -> Choice:
+        goal = check_choice("goal", self.goal, tuple(CLASSIFIERS))
+        return CLASSIFIERS[goal][quarter(self._signal(_checked(n_rows)))]
+
+
+class PrivetRegressor(_Chosen, PrivateRegressor):
+    """The regressor to begin with: it chooses settings from public facts, and says why.
+
+    Parameters
+    ----------
+    epsilon, delta, schema, n_rows_hint, random_state, n_jobs
+        As for `PrivetClassifier`; the schema's target is ``Numeric(low, high)``.
+    goal : {"accuracy", "readable"}, default="accuracy"
+        What is wanted. *accuracy*: boosted trees. *readable*: a sum of one curve for each feature.
+
+    Attributes
+    ----------
+    learner_, why_, model_, privacy_
+        As for `PrivetClassifier`.
+
+    Notes
+    -----
+    *Privacy.* As for `PrivetClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privet import Numeric, PrivetRegressor, Schema
+    >>> schema = Schema({"x": Numeric(0, 1)}, target=Numeric(0, 10))
+    >>> X = np.linspace(0, 1, 4000).reshape(-1, 1)
+    >>> model = PrivetRegressor(epsilon=1.0, schema=schema, n_rows_hint=4000).fit(X, 10 * X[:, 0])
+    >>> bool(abs(model.predict([[0.5]])[0] - 5) < 2)
+    True
+    """
+
+    def _choice(self, n_rows: int | None) -> Choice:
+        return REGRESSORS[check_choice("goal", self.goal, tuple(REGRESSORS))]
+
+
+def _checked(n_rows: Any) -> int | None:
+    """Leave what is wrong with a hint to the check that all estimators share."""
+    return n_rows if isinstance(n_rows, int) and n_rows > 0 else None
