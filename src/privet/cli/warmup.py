@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from privet.cli.console import note, say, working
+from privet.cli.console import note, print_json, say, working
+from privet.cli.options import Json
 
 if TYPE_CHECKING:
     from privet.schema.schema import Schema
 
 
-def warmup() -> None:
+def warmup(as_json: Json = False) -> None:
     """Compile what the learners need, so that no first fit has to wait for it.
 
     Fits and applies every learner on a few made-up records. None of your data is read and nothing is spent. Machine
@@ -38,7 +39,10 @@ def warmup() -> None:
     with working("compiling"):
         compile_all()
     kept = sum(file.stat().st_size for file in folder.rglob("*.nb?"))
-    say(f"compiled: {kept / 1e6:.1f} MB in {folder}")
+    if as_json:
+        print_json({"folder": str(folder), "bytes": kept})
+    else:
+        say(f"compiled: {kept / 1e6:.1f} MB in {folder}")
 
 
 def compile_all() -> None:

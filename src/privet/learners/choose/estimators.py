@@ -130,11 +130,14 @@ class _Chosen(PrivateEstimator):
         """Return the choice in one sentence."""
         choice = self._choice(self.n_rows_hint)
         what = f"{type(self.learner_).__name__} ({WORDS[choice.learner]}"
-        what += "".join(f", {name}={value!r}" for name, value in choice.settings.items()) + ")"
+        bought = self._buys(schema, self.n_rows_hint)
+        # Which number was bought is not kept, nor what followed from it.
+        settings = "" if bought else "".join(f", {name}={value!r}" for name, value in choice.settings.items())
+        what += f"{settings})"
         if self.epsilon is None:
             known = "without privacy"
-        elif self._buys(schema, self.n_rows_hint):
-            known = f"planned with a noisy number of records that was bought with {COUNT_PART} of the budget"
+        elif bought:
+            known = f"with settings for a noisy number of records, which was bought with {COUNT_PART} of the budget"
         elif self.n_rows_hint is None:
             known = "without a hint of the number of records: pass n_rows_hint, which is public here"
         else:
@@ -168,7 +171,8 @@ class PrivetClassifier(_Chosen, PrivateClassifier):
     Attributes
     ----------
     learner_ : estimator
-        The chosen estimator, fitted: for boosting with `noise_interval`, for example.
+        The chosen estimator, fitted: for boosting with `noise_interval`, for example. Where the number of records was
+        bought, its parameters are those for an unknown number, and the model is that of the bought one.
     why_ : str
         The choice in one sentence.
     classes_ : array
