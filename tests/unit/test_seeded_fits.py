@@ -4,13 +4,11 @@
 gave them. Budgets and noise are integers and fractions, equal on every machine. What is made of released values are
 floats, whose last digit depends on the processor and on LAPACK: scores are rounded to 2^-16 before they act again, and
 the floats of a model file are compared to six digits. So another machine rounds a value the other way once in many
-thousands of fits. ``python tests/unit/test_seeded_fits.py`` writes the digests anew, where a change is meant.
+thousands of fits. ``python -m tests.unit.test_seeded_fits`` writes the digests anew, where a change is meant.
 """
 
-import base64
 import hashlib
 import json
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +16,8 @@ import pandas as pd
 import pytest
 
 from privet import BoostingClassifier, BoostingRegressor, Categorical, DisjointForestClassifier, Numeric, Schema
-from privet.models.files import array_to_dict, model_to_dict
 from privet.testing import seeded_noise
+from tests.model_contents import in_full, rounded
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "seeded_fits.json"
 N_ROWS = 800
@@ -116,29 +114,9 @@ def digests(estimator):
     parts = (
         estimator.plan().table(full=True),
         estimator.privacy_.table(full=True),
-        json.dumps(_rounded(_in_full(estimator.model_))),
+        json.dumps(rounded(in_full(estimator.model_))),
     )
     return [hashlib.sha256(part.encode()).hexdigest()[:16] for part in parts]
-
-
-def _in_full(model):
-    """Return a model as files of version 2 have it, with its encoding and with every entry of its tables."""
-    content = json.loads(json.dumps(model_to_dict(model)))
-    if content.pop("runs", None) is not None:
-        content |= {name: array_to_dict(getattr(model, name)) for name in ("tables", "table_noise")}
-    return content
-
-
-def _rounded(content):
-    """Return a file's content with arrays unpacked and floats to six digits."""
-    if isinstance(content, dict) and content.keys() == {"dtype", "shape", "data"}:
-        array = np.frombuffer(zlib.decompress(base64.b64decode(content["data"])), np.dtype(content["dtype"]))
-        return [content["dtype"], content["shape"], _rounded(array.tolist())]
-    if isinstance(content, dict):
-        return {name: _rounded(part) for name, part in content.items()}
-    if isinstance(content, list):
-        return [_rounded(part) for part in content]
-    return f"{content:.6g}" if isinstance(content, float) else content
 
 
 @pytest.mark.filterwarnings("ignore::privet.errors.NonPrivateWarning")
