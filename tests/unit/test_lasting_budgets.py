@@ -78,6 +78,25 @@ def test_a_schema_file_names_the_account_beside_it(url, tmp_path, monkeypatch):
     assert schema.digest() == SCHEMA.digest()
 
 
+def test_a_schema_file_may_be_in_a_folder_of_any_name(tmp_path):
+    place = tmp_path / "50%41 of? it #1"
+    place.mkdir()
+    SCHEMA.charged_to("hospital.db?dataset=patients").save(place / "schema.yaml")
+    schema = Schema.load(place / "schema.yaml")
+    address = parse_address(schema.budget)
+    assert (address.path, address.dataset) == (place / "hospital.db", "patients")
+    schema.save(place / "again.yaml")
+    assert Schema.load(place / "again.yaml").budget == schema.budget
+
+
+def test_a_schema_file_whose_budget_was_left_empty_is_refused(tmp_path):
+    SCHEMA.save(tmp_path / "schema.yaml")
+    with (tmp_path / "schema.yaml").open("a") as file:
+        file.write("budget:\n")
+    with pytest.raises(SchemaError, match="budget must be"):
+        Schema.load(tmp_path / "schema.yaml")
+
+
 def test_the_schema_of_a_table_names_the_account_too(url, tmp_path):
     frame = pd.DataFrame(X, columns=list(SCHEMA.features)).assign(y=Y)
     frame.to_parquet(tmp_path / "records.parquet")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn
+from urllib.parse import quote, unquote
 
 import yaml
 
@@ -222,7 +223,8 @@ def load(path: str | PathLike[str]) -> Schema:
             document = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
         else:
             document = yaml.load(text, Loader=_Loader)  # a SafeLoader: it makes plain data only
-        budget = document.pop("budget", None) if isinstance(document, dict) else None
+        # An entry without a value is a mistake: such fits would be charged to nobody.
+        budget = document.pop("budget") or "" if isinstance(document, dict) and "budget" in document else None
         schema = from_dict(document)
         return schema if budget is None else schema.charged_to(_beside(path, budget))
     except SchemaError as error:
@@ -235,10 +237,12 @@ def load(path: str | PathLike[str]) -> Schema:
 def _beside(path: str | PathLike[str], budget: Any) -> Any:
     """Return the address of an account whose file, unless its path is absolute, is beside the schema."""
     scheme = "sqlite:///"
-    if not isinstance(budget, str) or ("://" in budget and not budget.startswith(scheme)):
+    if not isinstance(budget, str) or not budget or ("://" in budget and not budget.startswith(scheme)):
         return budget
     file, mark, options = budget.removeprefix(scheme).partition("?")
-    return f"{scheme}{Path(path).resolve().parent / file}{mark}{options}"
+    # A name becomes part of a URL here, and a folder may have any name.
+    whole = Path(path).resolve().parent / (unquote(file) if budget.startswith(scheme) else file)
+    return f"{scheme}{quote(str(whole), safe='/:' + chr(92))}{mark}{options}"
 
 
 def _text_of(path: Path, most: int) -> str:
