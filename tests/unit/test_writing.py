@@ -101,7 +101,7 @@ def test_on_a_full_disk_the_old_file_stays_whatever_is_written(model, tmp_path, 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_predictions_on_a_full_disk_leave_the_old_ones(model, tmp_path, monkeypatch, suffix):
     pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
     model.save(tmp_path / "model.json")
     pandas.DataFrame(X, columns=["x"]).to_csv(tmp_path / "new.csv", index=False)
     out = tmp_path / f"out.{suffix}"
@@ -109,11 +109,11 @@ def test_predictions_on_a_full_disk_leave_the_old_ones(model, tmp_path, monkeypa
     assert CliRunner().invoke(app, command).exit_code == 0
     old = out.read_bytes()
 
-    def full(frame, path, **options):
-        Path(path).write_text("pred")
-        raise FULL
+    def full(*_, **options):
+        raise FULL  # when a file beside the old one has been opened
 
-    monkeypatch.setattr(pandas.DataFrame, f"to_{suffix}", full)
+    written = {"csv": (pandas.DataFrame, "to_csv"), "parquet": (parquet.ParquetWriter, "write_table")}
+    monkeypatch.setattr(*written[suffix], full)
     with pytest.raises(OSError, match="No space left"):
         CliRunner().invoke(app, command, catch_exceptions=False)
     assert out.read_bytes() == old
