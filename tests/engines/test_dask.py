@@ -13,6 +13,7 @@ from privet.tables import DaskTable, ParquetTable, with_predictions
 from privet.tables import worker_tasks as tasks
 from tests.engines.people import fitted, records, write
 from tests.laws.registry import REGISTERED, every_learner
+from tests.unit.accounts import account, make
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 DISJOINT = next(each for each in REGISTERED if each.parameters.get("composition") == "disjoint")
@@ -74,10 +75,11 @@ def test_a_killed_worker_changes_no_model_and_no_charge(dask_client, tmp_path, m
     assert fitted(BOOSTING, table) == in_memory
     assert len(killed) == 2
     killed.clear()
-    with budget(epsilon=3) as account:
+    url = make(f"sqlite:///{tmp_path / 'people.db'}")
+    with budget(url), budget(epsilon=3) as block:
         BOOSTING.make(epsilon=1).fit(table)
     assert len(killed) == 2
-    assert account.spent == 1
+    assert (block.spent, account(url).reading) == (1, 1)
 
 
 def test_a_partition_that_changes_ends_the_fit_with_an_error():
@@ -99,9 +101,9 @@ def _reading(frame):
 
 def test_columns_that_are_missing_are_named_before_anything_is_charged(dask_client):
     frame = records(BOOSTING).drop(columns="colour")
-    with budget(epsilon=1) as account, pytest.raises(SchemaError, match="colour"):
+    with budget(epsilon=1) as block, pytest.raises(SchemaError, match="colour"):
         fitted(BOOSTING, DaskTable(dd.from_pandas(frame, npartitions=2), target="y"), epsilon=1)
-    assert account.spent == 0
+    assert block.spent == 0
 
 
 def test_without_a_cluster_the_error_says_how_to_start_one(monkeypatch):

@@ -8,6 +8,7 @@ from privet.tables import ParquetTable, SparkTable, with_predictions
 from privet.tables import worker_tasks as tasks
 from tests.engines.people import fitted, records, write
 from tests.laws.registry import REGISTERED
+from tests.unit.accounts import account, make
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 DISJOINT = next(each for each in REGISTERED if each.parameters.get("composition") == "disjoint")
@@ -79,17 +80,18 @@ def test_a_killed_worker_changes_no_model_and_no_charge(spark_session, tmp_path,
     )
     assert fitted(BOOSTING, table) == in_memory
     monkeypatch.setattr(tasks, "integers", killing_once(integers, marks[1]))
-    with budget(epsilon=3) as account:
+    url = make(f"sqlite:///{tmp_path / 'people.db'}")
+    with budget(url), budget(epsilon=3) as block:
         BOOSTING.make(epsilon=1).fit(table)
-    assert account.spent == 1
+    assert (block.spent, account(url).reading) == (1, 1)
     assert all(mark.exists() for mark in marks)
 
 
 def test_columns_that_are_missing_are_named_before_anything_is_charged(spark_session, tmp_path):
     folder = write(records(BOOSTING).drop(columns="colour"), tmp_path / "table")
-    with budget(epsilon=1) as account, pytest.raises(SchemaError, match="colour"):
+    with budget(epsilon=1) as block, pytest.raises(SchemaError, match="colour"):
         BOOSTING.make(epsilon=1).fit(spark_session.read.parquet(str(folder)), "y")
-    assert account.spent == 0
+    assert block.spent == 0
 
 
 def test_without_a_session_the_error_says_how_to_start_one(monkeypatch):

@@ -19,7 +19,7 @@ from privet.privacy.accounts.history import History, HistoryError
 from tests.unit.accounts import account, bill, make, opened, spend
 
 PATIENCE = 300  # seconds, for a machine that is busy
-SPAWN = multiprocessing.get_context("fork")
+FORK = multiprocessing.get_context("fork")
 
 
 def test_a_charge_is_spent_until_the_limit_and_then_refused(empty_store):
@@ -125,13 +125,14 @@ def _race(url, n, results):
         results.put(spend(url, "0.5"))
 
 
+@pytest.mark.slow
 def test_racing_processes_spend_exactly_what_succeeds_and_never_too_much(empty_store):
     make(empty_store, limit=Limit.of(epsilon=10))
-    results = SPAWN.Queue()
-    racers = [SPAWN.Process(target=_race, args=(empty_store, 4, results)) for _ in range(8)]
+    results = FORK.Queue()
+    racers = [FORK.Process(target=_race, args=(empty_store, 2, results)) for _ in range(64)]
     for racer in racers:
         racer.start()
-    successes = sum(results.get(timeout=PATIENCE) for _ in range(8 * 4))
+    successes = sum(results.get(timeout=PATIENCE) for _ in range(64 * 2))
     for racer in racers:
         racer.join(PATIENCE)
     assert successes == 20
@@ -156,7 +157,7 @@ def test_a_process_that_is_killed_loses_no_charge_after_a_draw(empty_store, tmp_
     drawn = tmp_path / "drawn"
     drawn.touch()
     for turn in range(6):
-        victim = SPAWN.Process(target=_spend_and_draw, args=(empty_store, drawn))
+        victim = FORK.Process(target=_spend_and_draw, args=(empty_store, drawn))
         victim.start()
         seen = len(drawn.read_text().split())
         deadline = time.monotonic() + PATIENCE
@@ -383,8 +384,8 @@ def _without_root(function, *arguments):
             os.setuid(65534)
         results.put(function(*arguments))
 
-    results = SPAWN.Queue()
-    child = SPAWN.Process(target=run, args=(results,))
+    results = FORK.Queue()
+    child = FORK.Process(target=run, args=(results,))
     child.start()
     answer = results.get(timeout=PATIENCE)
     child.join(PATIENCE)
@@ -425,8 +426,8 @@ def test_a_full_disk_refuses_and_the_file_stays_sound(tmp_path):
             done += error is None
         return done, error
 
-    results = SPAWN.Queue()
-    child = SPAWN.Process(target=lambda: results.put(fill()))
+    results = FORK.Queue()
+    child = FORK.Process(target=lambda: results.put(fill()))
     child.start()
     done, error = results.get(timeout=PATIENCE)
     child.join(PATIENCE)
