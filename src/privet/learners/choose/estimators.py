@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Self
@@ -54,9 +55,9 @@ class _Chosen(PrivateEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @abstractmethod
     def _choice(self, n_rows: int | None) -> Choice:
         """Look up the table of rules."""
-        raise NotImplementedError
 
     @property
     def _kind(self) -> str:
