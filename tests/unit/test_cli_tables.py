@@ -19,8 +19,8 @@ def parts(folder):  # noqa: F811
     for zone, part in frame.groupby("zone"):
         inside = folder / "parts" / f"zone={zone}"
         inside.mkdir(parents=True)
-        part.drop(columns="zone").to_parquet(inside / "people.parquet", row_group_size=50)
-    frame.to_parquet("sorted.parquet")
+        part.drop(columns="zone").to_parquet(inside / "people.parquet", index=False, row_group_size=50)
+    frame.to_parquet("sorted.parquet", index=False)
     return frame
 
 
@@ -76,7 +76,7 @@ def test_a_folder_is_evaluated_like_a_file(parts):
 
 
 def test_a_mistake_in_a_folder_is_told_before_anything_is_spent(parts):
-    parts.rename(columns={"age": "aeg"}).to_parquet("parts/zone=2/people.parquet")
+    parts.rename(columns={"age": "aeg"}).to_parquet("parts/zone=2/people.parquet", index=False)
     with privet.budget(epsilon=1.0) as budget:
         code, _, messages = run("train", "parts", *SETTINGS)
     assert (code, budget.spent) == (4, 0)

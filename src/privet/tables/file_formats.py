@@ -176,9 +176,12 @@ def _skip(_: Any) -> str:
 
 
 def _as_declared(table: Any, declared: Declared) -> Any:
+    pa: Any = import_module("pyarrow")
     try:
         frame = table.to_pandas()
-    except UnicodeDecodeError:  # cells that are not UTF-8 stand for unknown values, as they do in other formats
+    # Cells that are not UTF-8 stand for unknown values, as they do in other formats. Which error they raise here is a
+    # matter of pandas' version.
+    except (UnicodeDecodeError, pa.ArrowException):
         frame = table.cast(_binary(table.schema)).to_pandas().map(_decoded)
     texts = {
         name: frame[name] for name in frame.columns if name in declared and table.schema.field(name).type == "string"
