@@ -22,7 +22,7 @@ ignored: [id]
 TABLE = "id,age,town,ill\n" + "".join(
     f"p{i},{i % 90},{'Lima' if i % 2 else 'Oslo'},{'yes' if i % 3 else 'no'}\n" for i in range(60)
 )
-TRAIN = "train people.csv -s schema.yaml -e 1 --set max_depth=2"
+TRAIN = "train people.csv -s schema.yaml -e 1 -l privatree --set max_depth=2"
 
 
 @pytest.fixture

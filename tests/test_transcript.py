@@ -68,7 +68,7 @@ def test_an_awkward_file_becomes_a_report_in_four_commands(form, tmp_path, monke
     commands = [
         f"schema init {table} -t answer -o schema.yaml",
         f"schema check schema.yaml {table}",
-        f"train {table} -s schema.yaml -e 1 --set max_depth=2 -o model.json",
+        f"train {table} -s schema.yaml -e 1 -l privatree --set max_depth=2 -o model.json",
         f"predict model.json {table} -o answers.csv",
     ]
     for number, command in enumerate(commands):
