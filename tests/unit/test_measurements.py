@@ -1,13 +1,20 @@
 """Bought facts are charged, stated, and near the truth."""
 
+import warnings
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import privet
-from privet.errors import BudgetError, ParameterError
+from privet import Numeric, Schema, Unit
+from privet.errors import BudgetError, ParameterError, SchemaError
 from privet.mechanisms.measurements import noisy_row_count, private_bounds
+from privet.privacy.terms import friendly_scale_up
+from privet.tables import ParquetTable
 from privet.testing import seeded_noise
+from tests.unit.accounts import account, make, opened
 
 VALUES = np.random.default_rng(0).lognormal(10, 1, 20_000)
 
@@ -86,3 +93,100 @@ def test_missing_and_odd_values_are_no_error_and_no_records_give_the_limits_or_w
 def test_bad_settings_are_refused(bad):
     with pytest.raises(ParameterError):
         private_bounds(VALUES, **{"low": 0, "high": 10, "epsilon": 1.0, **bad})
+
+
+VISITS = pd.DataFrame({"age": np.linspace(20, 80, 400), "person": np.arange(400) // 4, "ill": ["no", "yes"] * 200})
+
+
+def visits(**options):
+    return Schema({"age": Numeric(0, 100)}, classes=["no", "yes"], target_column="ill", **options)
+
+
+@pytest.fixture
+def url(tmp_path):
+    return make(f"sqlite:///{tmp_path / 'hospital.db'}")
+
+
+def test_facts_are_charged_to_the_account_that_only_the_schema_names(url):
+    schema = visits(budget=url)
+    noisy_row_count(VISITS, epsilon=1.0, schema=schema)
+    private_bounds(VISITS["age"], low=0, high=1e3, epsilon=1.5, schema=schema)
+    assert account(url).reading == 2.5
+    with pytest.raises(BudgetError, match=r"epsilon 0\.5 remains"):
+        noisy_row_count(VISITS, epsilon=1.0, schema=schema)
+    with pytest.raises(BudgetError, match=r"epsilon 0\.5 remains"):
+        private_bounds(VISITS["age"], low=0, high=1e3, epsilon=1.0, schema=schema)
+    with opened(url) as book:
+        charges = list(book.history().charges.values())
+    assert [charge.status for charge in charges] == ["committed"] * 2
+    assert {charge.details["details"]["schema"] for charge in charges} == {schema.digest()}
+
+
+def test_facts_about_a_table_are_charged_to_the_account_of_its_schema(url, tmp_path):
+    records = VISITS.copy()
+    records.loc[:99, "ill"] = None
+    records.to_parquet(tmp_path / "visits.parquet")
+    of_persons = visits(budget=url, unit=Unit("person", max_rows=2))
+    table = ParquetTable(tmp_path / "visits.parquet", schema=of_persons)
+    with pytest.raises(BudgetError, match="epsilon 3 remains"):
+        noisy_row_count(table, epsilon=1000.0)
+    assert account(url).reading == 0
+    open_ended = ParquetTable(tmp_path / "visits.parquet", schema=visits(unit=Unit("person", max_rows=2)))
+    assert noisy_row_count(open_ended, epsilon=1000.0).value == 150, "75 persons with labels, two rows of each"
+    alone = ParquetTable(tmp_path / "visits.parquet")
+    measured = noisy_row_count(alone, epsilon=1.0, schema=of_persons)
+    assert account(url).reading == 1
+    assert measured.privacy.terms.protects == "units by column 'person' under 'add_remove'"
+    with pytest.raises(ParameterError, match="counted by its schema"):
+        noisy_row_count(alone, epsilon=1.0)
+    with pytest.raises(SchemaError, match="another schema"):
+        noisy_row_count(table, epsilon=1.0, schema=visits())
+
+
+def test_a_schema_says_relation_and_unit():
+    schema = visits(unit=Unit("person", max_rows=3))
+    counted = noisy_row_count(VISITS, epsilon=1000.0, schema=schema)
+    assert (counted.value, counted.privacy.events[0].parameter) == (300, friendly_scale_up(Fraction(3, 1000)))
+    assert (
+        counted.privacy.terms == noisy_row_count(VISITS, epsilon=1.0, units=VISITS["person"], max_rows=3).privacy.terms
+    )
+    bounds = private_bounds(VISITS["age"], low=0, high=100, epsilon=1.0, schema=schema, units=VISITS["person"])
+    assert bounds.privacy.terms == counted.privacy.terms
+    with pytest.raises(ParameterError, match=r"pass it, units=frame\['person'\]"):
+        private_bounds(VISITS["age"], low=0, high=100, epsilon=1.0, schema=schema)
+    with pytest.raises(ParameterError, match="public"):
+        noisy_row_count(VISITS, epsilon=1.0, schema=visits(neighbours="replace"))
+    with pytest.raises(SchemaError, match="person"):
+        noisy_row_count(VISITS[["age"]], epsilon=1.0, schema=schema)
+    with pytest.raises(SchemaError, match="schema must be a"):
+        noisy_row_count(VISITS, epsilon=1.0, schema="schema.yaml")
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ({"neighbours": "replace"}, "neighbours is 'replace', but the schema says 'add_remove'"),
+        ({"max_rows": 2}, "max_rows is 2, but the schema says 3"),
+        ({"unit_column": "ward"}, "unit_column is 'ward', but the schema says 'person'"),
+        ({"units": VISITS["age"]}, "unit_column is 'age', but the schema says 'person'"),
+    ],
+)
+def test_a_schema_and_arguments_that_contradict_it_are_refused_and_charge_nothing(url, said, problem):
+    schema = visits(budget=url, unit=Unit("person", max_rows=3))
+    arguments = {"units": VISITS["person"], "epsilon": 1.0, "schema": schema, **said}
+    for measure in (
+        lambda: noisy_row_count(VISITS, **arguments),
+        lambda: private_bounds(VISITS["age"], low=0, high=100, **arguments),
+    ):
+        with pytest.raises(ParameterError, match=problem):
+            measure()
+    with pytest.raises(ParameterError, match="the schema protects single records"):
+        noisy_row_count(VISITS, epsilon=1.0, units=VISITS["person"], schema=visits(budget=url))
+    assert account(url).reading == 0
+
+
+def test_nothing_is_claimed_of_a_fact_that_was_bought_with_an_inferred_schema():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        inferred = Schema.infer(VISITS[["age", "ill"]], "ill")
+    assert noisy_row_count(VISITS, epsilon=1.0, schema=inferred).privacy.epsilon == np.inf

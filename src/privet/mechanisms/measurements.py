@@ -16,24 +16,24 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError
 from privet.frames.columns import read_values
 from privet.frames.opening import open_frame
-from privet.mechanisms.release import Randomness, Release, noise_source, open_release, secret_key
-from privet.parameters import check_choice, check_whole, exact
-from privet.privacy import budgets
-from privet.privacy.events import Composition, Sequential
+from privet.mechanisms.grounds import Grounds, Said
+from privet.mechanisms.release import secret_key
+from privet.parameters import exact
+from privet.privacy.events import Sequential
 from privet.privacy.ledger import Ledger
-from privet.privacy.terms import Allowance, Terms
+from privet.privacy.terms import Allowance
 from privet.schema.domains import Numeric
-from privet.schema.schema import Neighbours
-from privet.tables.reading import of_width
-from privet.tables.units import bound_rows, read_units
+from privet.schema.schema import Neighbours, Schema
+from privet.tables.described import Described, closing_afterwards, described
+from privet.tables.protocol import Block
+from privet.tables.reading import encode_table, of_width
 
 __all__ = ["Measured", "noisy_row_count", "private_bounds"]
 
 T = TypeVar("T")
 
 GRID_CELLS = 1024  # of the public grid on which bounds are searched
-MOST_ROWS = 1_000_000  # of one unit
-UNNAMED_COLUMN = "units"  # the name that stands in ledgers for a column without one
+FEWEST_BINS = 2  # of a column of a table whose records are only counted
 
 
 @dataclass(frozen=True)
@@ -48,29 +48,39 @@ def noisy_row_count(
     frame: Any,
     *,
     epsilon: float,
-    neighbours: Neighbours = "add_remove",
+    schema: Schema | None = None,
+    neighbours: Neighbours | None = None,
     units: Any = None,
-    max_rows: int = 1,
+    max_rows: int | None = None,
     unit_column: str | None = None,
 ) -> Measured[int]:
     """Measure how many records there are, for ``n_rows_hint``.
 
     Parameters
     ----------
-    frame : pandas, polars, PyArrow or NumPy
-        The private records.
+    frame : pandas, polars, PyArrow or NumPy; or a table that `fit` takes
+        The private records. Of a described table (`privet.tables.ParquetTable` and the like), which needs a schema, the
+        records that a fit would use are counted: those that have a label.
     epsilon : float
         What to spend.
-    neighbours : {"add_remove"}
-        As in the schema. Under ``replace`` and ``label`` the number of records is public, and this is an error.
+    schema : Schema, optional
+        Says relation and unit, in place of the arguments below, and names the account to be charged, if it has a
+        ``budget``. By default that of a described table.
+    neighbours : {"add_remove"}, optional
+        Without a schema. Under ``replace`` and ``label`` the number of records is public, and this is an error.
     units : a column, optional
         The unit of each record, where the guarantee is for people with several rows, such as ``frame["person_id"]``.
-        Without it the guarantee is for one record.
-    max_rows : int, default=1
-        The most rows of one unit that are counted; a fit leaves out the others, too.
+        By default the column of the frame that the schema names; without either the guarantee is for one record.
+    max_rows : int, optional
+        Without a schema: the most rows of one unit that are counted, one by default; a fit leaves out the others, too.
     unit_column : str, optional
         The name of the column of `units`, as in the schema; by default the column's own name, where it has one (pandas,
         polars). It is written to the ledger, and a budget only adds up what is spent on the same units.
+
+    Raises
+    ------
+    ParameterError
+        If the schema and the arguments contradict each other.
 
     Notes
     -----
@@ -85,16 +95,35 @@ def noisy_row_count(
     >>> measured.privacy.epsilon
     0.1
     """
-    begun = _Begun.now()
-    terms, n_rows = _terms(neighbours, units, max_rows, unit_column), open_frame(of_width(frame, 1)).n_rows
-    if neighbours != "add_remove":
-        raise ParameterError(f"under {neighbours!r} the number of records is public: use it as it is")
-    kept = _rows_kept(units, np.zeros(n_rows, np.uint16), max_rows)
-    count = np.array([kept.sum()], dtype=np.int64)
+    frame = described(frame, None) or frame
+    grounds = Grounds.of(Said(schema, neighbours, units, max_rows, unit_column), frame)
+    if grounds.terms.neighbours != "add_remove":
+        raise ParameterError(f"under {grounds.terms.neighbours!r} the number of records is public: use it as it is")
+    count = np.array([_records(frame, grounds)], dtype=np.int64)
     allowance = Allowance.of(epsilon)
-    event = terms.noise("number of records", allowance.whole)
-    release = begun.open(terms, allowance, event, "noisy_row_count")
+    event = grounds.terms.noise("number of records", allowance.whole)
+    release = grounds.open(allowance, event, "noisy_row_count")
     return Measured(max(1, int(release.noisy(count, event)[0])), release.ledger)
+
+
+def _records(frame: Any, grounds: Grounds) -> int:
+    """Count the records that take part."""
+    if not isinstance(frame, Described):
+        return int(grounds.rows_kept(np.zeros(open_frame(of_width(frame, 1)).n_rows, np.uint16)).sum())
+    if grounds.schema is None or grounds.units is not None:
+        raise ParameterError("a table is counted by its schema, which names its units: pass schema, and no units")
+    encoding = grounds.schema.encoding(FEWEST_BINS)
+    table = encode_table(grounds.schema, encoding, frame, None, secret_key, one_pass=True)
+    with closing_afterwards(table):
+        return int(table.aggregate(_Counting())[0])
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """A kernel: how many records a block has."""
+
+    def __call__(self, block: Block) -> NDArray[np.int64]:
+        return np.array([len(block.target)], dtype=np.int64)
 
 
 def private_bounds(
@@ -105,9 +134,10 @@ def private_bounds(
     epsilon: float,
     outside: float = 0.01,
     grid: str = "linear",
-    neighbours: Neighbours = "add_remove",
+    schema: Schema | None = None,
+    neighbours: Neighbours | None = None,
     units: Any = None,
-    max_rows: int = 1,
+    max_rows: int | None = None,
     unit_column: str | None = None,
 ) -> Measured[Numeric]:
     """Measure bounds that hold all but a small share of a numeric column, within wide public limits.
@@ -124,8 +154,11 @@ def private_bounds(
         The share of records that should lie beyond each bound.
     grid : {"linear", "log"}
         The public grid of candidates, 1024 cells.
-    neighbours : {"add_remove", "replace", "label"}
-        As in the schema.
+    schema : Schema, optional
+        Says relation and unit, and names the account to be charged, if it has a ``budget``. It need not have this
+        column yet. If it declares a unit, pass `units`, too: a column alone does not say whose values it holds.
+    neighbours : {"add_remove", "replace", "label"}, optional
+        Without a schema; "add_remove" by default.
     units, max_rows, unit_column
         As for `noisy_row_count`.
 
@@ -149,18 +182,18 @@ def private_bounds(
     >>> 0 <= bounds.value.low < bounds.value.high < 1e7
     True
     """
-    begun = _Begun.now()
+    grounds = Grounds.of(Said(schema, neighbours, units, max_rows, unit_column))
     share, limits = exact(outside, "outside").limit_denominator(1000), Numeric(low, high, grid=_grid(grid))
     if not 0 < share < Fraction(1, 2):
         raise ParameterError(f"outside must be between 0.001 and 0.5, got {outside}")
-    terms, allowance = _terms(neighbours, units, max_rows, unit_column), Allowance.of(epsilon)
+    terms, allowance = grounds.terms, Allowance.of(epsilon)
     half = allowance.whole * Fraction(1, 2)
     spread = 2 * (share.denominator - share.numerator)
     of_lower = terms.choice("lower bound", half, score_range=spread)
     of_upper = terms.choice("upper bound", half, score_range=spread)
     cuts = np.array(limits.cuts(GRID_CELLS))
-    left, right = _sides(values, cuts, units, max_rows)
-    release = begun.open(terms, allowance, Sequential((of_lower, of_upper)), "private_bounds")
+    left, right = _sides(values, cuts, grounds)
+    release = grounds.open(allowance, Sequential((of_lower, of_upper)), "private_bounds")
     p, q = share.numerator, share.denominator
     lower = int(release.choose(-np.abs((q - p) * left - p * right)[None, :], of_lower)[0])
     upper = int(release.choose(-np.abs(p * left - (q - p) * right)[None, :], of_upper)[0])
@@ -169,9 +202,7 @@ def private_bounds(
     return Measured(Numeric(float(cuts[lower]), float(cuts[upper]), grid=limits.grid), release.ledger)
 
 
-def _sides(
-    values: Any, cuts: NDArray[np.float64], units: Any, max_rows: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _sides(values: Any, cuts: NDArray[np.float64], grounds: Grounds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count the values at or below each cut, and those above it."""
     read = read_values(values)
     if read.kind in ("unsupported", "date"):
@@ -180,51 +211,13 @@ def _sides(
         numbers = read.numbers().astype(np.float64, copy=False)
     present = ~np.isnan(numbers) if read.absent is None else ~(np.isnan(numbers) | read.absent)
     places = np.searchsorted(cuts, numbers, side="left").astype(np.uint16)
-    kept = _rows_kept(units, places, max_rows) & present
+    kept = grounds.rows_kept(places) & present
     cells = np.bincount(places[kept], minlength=len(cuts) + 1)
     left = np.cumsum(cells)[:-1].astype(np.int64)
     return left, int(kept.sum()) - left
-
-
-def _terms(neighbours: Neighbours, units: Any, max_rows: int, unit_column: str | None) -> Terms:
-    check_choice("neighbours", neighbours, ("add_remove", "replace", "label"))
-    check_whole("max_rows", max_rows, 1, MOST_ROWS)
-    if units is None and max_rows > 1:
-        raise ParameterError("max_rows is for units with several rows: pass units, the column that names them, too")
-    if units is None:
-        return Terms(neighbours)
-    name = getattr(units, "name", None) if unit_column is None else unit_column
-    return Terms(neighbours, max_rows, UNNAMED_COLUMN if name is None else str(name))
-
-
-def _rows_kept(units: Any, content: NDArray[np.uint16], max_rows: int) -> NDArray[np.bool_]:
-    """Mark at most `max_rows` records of each unit; all records if there are no units."""
-    if units is None:
-        return np.ones(len(content), np.bool_)
-    read = read_units(units)
-    if len(read.present) != len(content):
-        raise ParameterError("units and records differ in number: pass the unit of each record")
-    return bound_rows(read, content[np.newaxis], np.zeros(len(content), np.int32), max_rows, secret_key())
 
 
 def _grid(grid: str) -> Any:
     if grid not in ("linear", "log"):
         raise ParameterError(f"grid must be 'linear' or 'log', got {grid!r}")
     return grid
-
-
-@dataclass(frozen=True)
-class _Begun:
-    """What a measurement asks for when it begins: the budgets to charge, and the noise to draw from."""
-
-    charged: tuple[budgets.Handle, ...]
-    noise: Randomness
-
-    @staticmethod
-    def now() -> _Begun:
-        return _Begun(budgets.in_force(), noise_source())
-
-    def open(self, terms: Terms, allowance: Allowance, planned: Composition, what: str) -> Release:
-        """Charge the budgets and open the release."""
-        budgets.charge(self.charged, Ledger.stating(terms, allowance, planned, self.noise.doubts), what)
-        return open_release(Ledger(terms, allowance), self.noise)
