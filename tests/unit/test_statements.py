@@ -19,7 +19,6 @@ from privet.privacy.ledger import Ledger
 from privet.privacy.statements import (
     Grade,
     delta_in_words,
-    delta_is_large,
     fixed_down,
     odds_in_words,
     percent_down,
@@ -27,7 +26,7 @@ from privet.privacy.statements import (
     stated_down,
     stated_up,
 )
-from privet.privacy.terms import Allowance, Terms
+from privet.privacy.terms import Allowance, Terms, most_delta
 from privet.privacy.text import guarantee_in_words
 from privet.report import render
 from privet.report.words import badge
@@ -188,7 +187,7 @@ def test_delta_is_said_as_a_probability():
     [(1e-5, None, False), (1.1e-5, None, True), (1e-6, 100_000, False), (1e-6, 100_001, True), (1e-5, 500, False)],
 )
 def test_a_delta_that_is_not_far_below_one_in_the_records_draws_a_warning_at_plan_time(delta, n_rows, large):
-    assert delta_is_large(delta, n_rows) == large
+    assert (Allowance.of(1.0, delta).delta > most_delta(n_rows)) == large
     tree = PrivaTreeClassifier(1.0, delta=delta, max_depth=1, schema=SCHEMA, n_rows_hint=n_rows)
     if large:
         with pytest.warns(LargeDeltaWarning, match="may exceed what epsilon allows by up to"):

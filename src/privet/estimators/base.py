@@ -21,7 +21,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from privet.errors import LargeDeltaWarning, NonPrivateWarning, ParameterError, PrivacyLeakWarning, SchemaError
 from privet.estimators.learning import Hints, Learner, NumberModel
-from privet.estimators.limits import check_size
 from privet.frames.opening import one_column
 from privet.markup import card, paragraph, table
 from privet.mechanisms.release import Randomness, noise_source, open_release, secret_key
@@ -30,16 +29,16 @@ from privet.privacy import budgets
 from privet.privacy.events import has_mixture
 from privet.privacy.ledger import Ledger
 from privet.privacy.plan import Plan
-from privet.privacy.statements import RECORDS_PER_DELTA, delta_in_words, delta_is_large, stated_down
-from privet.privacy.terms import Allowance, Terms
+from privet.privacy.statements import delta_in_words, stated_down
+from privet.privacy.terms import Allowance, Terms, most_delta
 from privet.privacy.text import guarantee_in_words, stage_table
 from privet.randomness.public import public_rng
 from privet.schema.domains import Categorical, Numeric
 from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
 from privet.schema.schema import Schema
-from privet.tables.described import Described, adapted, closing_afterwards, declared_accounts, described
+from privet.tables.described import Described
 from privet.tables.predicting import encode_features
-from privet.tables.reading import encode_table
+from privet.tables.reading import adapted, closing_afterwards, declared_accounts, described, encode_table
 
 NO_SCHEMA = "no schema was given: bounds, categories and classes were read off the data"
 _deltas_warned_of: set[tuple[Fraction, int | None]] = set()  # by fits in this process, each with its n_rows_hint
@@ -152,7 +151,9 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         n_jobs = threads(-1 if self.n_jobs is None and isinstance(X, Described) else self.n_jobs)
         table = encode_table(schema, encoding, X, y, secret_key, n_jobs, getattr(learner, "one_pass", False))
         with closing_afterwards(table):
-            receipt = budgets.charge(charged, stated, type(self).__name__, {"schema": schema.digest()})
+            receipt = budgets.Receipt()
+            if charged:
+                receipt = budgets.charge(charged, stated, type(self).__name__, {"schema": schema.digest()})
             ledger = Ledger(stated.terms, stated.allowance, _doubts(schema, noise), stated.cost)
             model = learner.grow(table, open_release(ledger, noise), rng, plan)
         # Together: a fit that fails leaves the model before it, and what that was paid with.
@@ -178,7 +179,6 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         self, make_learner: Callable[[], Learner[Any]], schema: Schema, n_rows_hint: int | None, noise: Randomness
     ) -> _Planned:
         learner, terms, hints = make_learner(), Terms.of(schema), _hints(n_rows_hint)
-        check_size(schema, learner.bins)
         encoding = schema.encoding(learner.bins)
         allowance = self._allowance(encoding, terms, hints)
         plan = learner.plan(encoding, terms, None if allowance is None else allowance.whole, hints)
@@ -366,14 +366,14 @@ def _warn_of_large_delta(allowance: Allowance | None, n_rows: int | None, *, aga
     If not `again`, warn only once in a process. Python's own filter does not suffice: it forgets which warnings it has
     shown whenever `warnings.catch_warnings` is used, as scikit-learn does for every fit of a search.
     """
-    if allowance is None or not allowance.delta or not delta_is_large(allowance.delta, n_rows):
+    if allowance is None or allowance.delta <= most_delta(n_rows):
         return
     if not again and (allowance.delta, n_rows) in _deltas_warned_of:
         return
     if n_rows is None:
         remedy = "Take one far below one in the number of records, and give that as n_rows_hint if it is public"
     else:
-        most = stated_down(Fraction(1, RECORDS_PER_DELTA * n_rows), 1)
+        most = stated_down(most_delta(n_rows), 1)
         remedy = f"With {n_rows:,} records (n_rows_hint) take at most {most}, better far less"
     warnings.warn(
         f"delta is large: {delta_in_words(allowance.delta)}: enough to disclose a whole record. {remedy}",

@@ -22,13 +22,12 @@ import numpy as np
 
 import privet
 from privet.errors import ModelFileError, PrivetError
-from privet.estimators.limits import MOST_VALUES, check_size
 from privet.estimators.registry import estimator_class, estimator_names, is_estimator
 from privet.models.files import digest, model_from_dict, model_to_dict, parse_json
 from privet.privacy.certificate import certificate
 from privet.privacy.terms import Terms
 from privet.privacy.text import ledger_from_dict
-from privet.schema.domains import Numeric
+from privet.schema.domains import MOST_VALUES, Numeric
 from privet.schema.schema import Schema
 from privet.writing import replace_text
 
@@ -165,7 +164,6 @@ def _estimator(content: Mapping[str, Any]) -> Any:
     schema = Schema.from_dict(content["schema"])
     estimator._check_target(schema)
     bins = estimator._learner().bins
-    check_size(schema, bins)
     estimator.set_params(schema=schema)
     encoding = schema.encoding(bins)
     estimator.model_ = model_from_dict(content["model"], encoding)

@@ -26,8 +26,8 @@ from privet.randomness.public import public_rng
 from privet.schema.domains import Categorical
 from privet.schema.encoding import Column, Encoding, RangeTarget
 from privet.schema.schema import Schema
-from privet.tables.described import Described, closing_afterwards, declared_accounts, described
-from privet.tables.reading import encode_table
+from privet.tables.described import Described
+from privet.tables.reading import closing_afterwards, declared_accounts, described, encode_table
 
 
 def evaluate(

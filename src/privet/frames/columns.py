@@ -348,3 +348,21 @@ def _look_up(
         place = np.minimum((data[rows].view(unsigned) - keys[0]).astype(np.uint64, copy=False), beyond)
         table.take(place.view(np.int64), out=codes[rows], mode="clip")
     return codes
+
+
+def category_dtype_problem(what: str, categories: tuple[Category, ...], values: Values) -> str | None:
+    """Why no value of this dtype can ever equal a category, and the remedy; None if some value can."""
+    strings = sum(isinstance(category, str) for category in categories)
+    if values.kind in ("unsupported", "date"):
+        return f"{what} has dtype {values.dtype}, which no category can equal; convert it to strings or numbers"
+    if values.kind in ("number", "bool") and strings == len(categories):
+        return (
+            f"{what} has dtype {values.dtype}, but its categories are strings; "
+            "convert it to strings, or list the categories as numbers"
+        )
+    if values.kind == "string" and strings == 0:
+        return (
+            f"{what} has dtype {values.dtype}, but its categories are numbers; "
+            "convert it to numbers, or list the categories as strings"
+        )
+    return None

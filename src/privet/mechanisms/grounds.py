@@ -17,7 +17,8 @@ from privet.privacy.events import Composition
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
 from privet.schema.schema import Neighbours, Schema
-from privet.tables.described import Described, declared_accounts
+from privet.tables.described import Described
+from privet.tables.reading import declared_accounts
 from privet.tables.units import bound_rows, read_units
 
 MOST_ROWS = 1_000_000  # of one unit

@@ -24,9 +24,9 @@ from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance
 from privet.schema.domains import Numeric
 from privet.schema.schema import Neighbours, Schema
-from privet.tables.described import Described, closing_afterwards, described
+from privet.tables.described import Described
 from privet.tables.protocol import Block
-from privet.tables.reading import encode_table, of_width
+from privet.tables.reading import closing_afterwards, described, encode_table, of_width
 
 __all__ = ["Measured", "noisy_row_count", "private_bounds"]
 

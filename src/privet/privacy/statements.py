@@ -8,6 +8,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
+from privet.privacy.terms import most_delta
+
 SIGNIFICANT_DIGITS = 6
 
 Strength = Literal["strong", "moderate", "weak", "hardly any", "none"]
@@ -21,8 +23,6 @@ SCALE: tuple[tuple[Strength, Fraction, Fraction], ...] = (
     ("weak", Fraction(20), Fraction(1, 10**3)),
     ("hardly any", Fraction(100), Fraction(1, 10)),
 )
-MOST_DELTA = Fraction(1, 10**5)  # without a warning, where the number of records is not known
-RECORDS_PER_DELTA = 10  # where it is known, delta should be at most one in this many times the number of records
 
 _MEANING: dict[Strength, str] = {
     "strong": "a strong guarantee by common practice",
@@ -178,15 +178,10 @@ class Grade:
 
 def _place_of_delta(delta: Fraction, n_rows: int | None) -> int:
     place = sum(delta > most for _, _, most in SCALE)
-    if n_rows is not None and delta_is_large(delta, n_rows):
+    if n_rows is not None and delta > most_delta(n_rows):
         names = [name for name, _, _ in SCALE]
         place = max(place, names.index("hardly any" if delta * n_rows >= 1 else "weak"))
     return place
-
-
-def delta_is_large(delta: Fraction | float, n_rows: int | None) -> bool:
-    """Whether delta is not far below one in the number of records, or above a fixed threshold if that is unknown."""
-    return _as_typed(delta) > (MOST_DELTA if n_rows is None else Fraction(1, RECORDS_PER_DELTA * n_rows))
 
 
 def _as_typed(x: Fraction | float) -> Fraction:

@@ -23,6 +23,8 @@ from privet.privacy.events import Cost, Event, Mechanism
 if TYPE_CHECKING:
     from privet.schema.schema import Schema
 
+MOST_DELTA = Fraction(1, 10**5)  # without a warning, where the number of records is not known
+RECORDS_PER_DELTA = 10  # where it is known, delta should be at most one in this many times the number of records
 _FRIENDLY_BITS = 32
 # Noise of this scale is zero except with probability exp(-2^20), so a smaller scale would gain nothing. The bound also
 # limits denominators.
@@ -74,6 +76,11 @@ class Allowance:
     def whole(self) -> Share:
         """All of it, in the measure in which parts add up."""
         return Share(epsilon=self.epsilon) if self.rho is None else Share(rho=self.rho)
+
+
+def most_delta(n_rows: int | None) -> Fraction:
+    """Return the largest delta that is far below one in the number of records, or a fixed one if that is unknown."""
+    return MOST_DELTA if n_rows is None else Fraction(1, RECORDS_PER_DELTA * int(n_rows))
 
 
 @dataclass(frozen=True)

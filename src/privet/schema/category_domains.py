@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, get_args
 
 from privet.frames.columns import Category
-from privet.schema.domains import Categorical
+from privet.schema.domains import Categorical, Size
 from privet.schema.encoding import Column, lay_out
 from privet.schema.grids import DEFAULT_BINS, MAX_CODES
 from privet.schema.readings import PARTS, Buckets, DatePartName, Levels, Part, Truth
@@ -107,6 +107,10 @@ class Hashed(Categorical):
         """The layout of this feature's codes."""
         reading = Buckets(len(self.categories))
         return lay_out(name, categories=self.categories, missing=self.missing, reading=reading)
+
+    def size(self, bins: int) -> Size:
+        """How much room it takes: the buckets are counted, not listed."""
+        return Size(self.buckets)
 
     def __repr__(self) -> str:
         return f"Hashed({self.buckets!r}{', missing=True' * (self.missing is True)})"

@@ -4,12 +4,12 @@ A domain keeps what it is given. Its `problem` says what is wrong with it, so th
 raise the error.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from math import isfinite
 from numbers import Real
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -19,6 +19,17 @@ from privet.schema.encoding import Column, lay_out
 from privet.schema.grids import DEFAULT_BINS, MAX_CODES, linear_cuts, log_cuts
 
 Spacing = Literal["linear", "log"]
+
+MOST_CELLS = 50_000_000  # of all grids together: 12,000 features at the finest grid that a learner has by itself
+MOST_VALUES = 4_000_000  # names, bounds, categories and edges, each of which is a value in a file
+_VALUES_OF_A_FEATURE = 8
+
+
+class Size(NamedTuple):
+    """How much room a domain takes: cells of a grid, and values in a file."""
+
+    cells: int
+    values: int = _VALUES_OF_A_FEATURE
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,6 +115,12 @@ class Numeric:
         """The layout of this feature's codes."""
         return lay_out(name, cuts=self.cuts(bins), missing=self.missing)
 
+    def size(self, bins: int) -> Size:
+        """How much room it takes where it does not say its own number of bins."""
+        if self.edges is None:
+            return Size(self.bins or bins)
+        return Size(len(self.edges) + 1, _VALUES_OF_A_FEATURE + len(self.edges))
+
     def __repr__(self) -> str:
         options = [repr(bound).removesuffix(".0") for bound in (self.low, self.high)]
         options += [f"grid={self.grid!r}"] * (self.grid != "linear")
@@ -177,6 +194,10 @@ class Categorical:
         """The layout of this feature's codes."""
         return lay_out(name, categories=self.categories, other=self.other, missing=self.missing)
 
+    def size(self, bins: int) -> Size:
+        """How much room it takes."""
+        return Size(0, _VALUES_OF_A_FEATURE + len(self.categories))
+
     def _content(self) -> tuple[object, ...]:
         # Types are compared, too: (0, 1) and (False, True) are equal in Python but are written differently to files,
         # and so are a list of categories and one with an order.
@@ -197,6 +218,31 @@ class Categorical:
 
 
 Domain = Numeric | Categorical
+
+
+def check_size(features: Collection[Domain], target: Domain, bins: int) -> None:
+    """Refuse a schema that would make a model's file too large to be read back.
+
+    A reader of untrusted files needs limits, and a fit must not spend a budget on a model that no reader would accept.
+    So both ask the same question, the fit before it spends anything.
+
+    Raises
+    ------
+    SchemaError
+        It depends on the schema alone, never on data.
+    """
+    cells = sum(domain.size(bins).cells for domain in features)
+    if cells > MOST_CELLS:
+        raise SchemaError(
+            f"the grids of all features have {cells:,} cells together, the most is {MOST_CELLS:,}: "
+            "leave out features, or give them fewer bins"
+        )
+    values = sum(domain.size(bins).values for domain in (*features, target))
+    if values > MOST_VALUES:
+        raise SchemaError(
+            f"the schema has {values:,} values, the most that a model file may have is {MOST_VALUES:,}: "
+            "leave out features, or list fewer categories and declare other=True"
+        )
 
 
 def refuse(what: str, problem: str | None) -> None:

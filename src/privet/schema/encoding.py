@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privet.errors import SchemaError
-from privet.frames.columns import Category, Values, read_values
+from privet.frames.columns import Category, Values, category_dtype_problem, read_values
 from privet.frames.opening import (
     Frame,
     column_blocks,
@@ -25,17 +25,7 @@ from privet.frames.opening import (
     stored_by_rows,
 )
 from privet.schema.grids import MAX_CODES
-from privet.schema.readings import (
-    Buckets,
-    Days,
-    Levels,
-    Part,
-    Reading,
-    Truth,
-    Whole,
-    category_dtype_problem,
-    reading_from_dict,
-)
+from privet.schema.readings import Buckets, Days, Levels, Part, Reading, Truth, Whole, reading_from_dict
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from privet.frames.columns import Category, ValueKind, Values, is_missing, quietly
+from privet.frames.columns import Category, ValueKind, Values, category_dtype_problem, is_missing, quietly
 
 FIRST_DAY = date(1970, 1, 1).toordinal()  # of which the number is 0
 DatePartName = Literal["month", "weekday"]
@@ -231,24 +231,6 @@ def reading_from_dict(document: Any) -> Reading | None:
     if isinstance(reading, Buckets) and (type(reading.buckets) is not int or reading.buckets < 1):
         raise TypeError("buckets is not a number")
     return reading
-
-
-def category_dtype_problem(what: str, categories: tuple[Category, ...], values: Values) -> str | None:
-    """Why no value of this dtype can ever equal a category, and the remedy; None if some value can."""
-    strings = sum(isinstance(category, str) for category in categories)
-    if values.kind in ("unsupported", "date"):
-        return f"{what} has dtype {values.dtype}, which no category can equal; convert it to strings or numbers"
-    if values.kind in ("number", "bool") and strings == len(categories):
-        return (
-            f"{what} has dtype {values.dtype}, but its categories are strings; "
-            "convert it to strings, or list the categories as numbers"
-        )
-    if values.kind == "string" and strings == 0:
-        return (
-            f"{what} has dtype {values.dtype}, but its categories are numbers; "
-            "convert it to numbers, or list the categories as strings"
-        )
-    return None
 
 
 def date_of(number: float) -> date:

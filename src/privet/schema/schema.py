@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from privet.errors import SchemaError
 from privet.frames.columns import Category
 from privet.schema.category_domains import Boolean, DatePart, Hashed
-from privet.schema.domains import Categorical, Domain, Numeric, has_surrogates, refuse
+from privet.schema.domains import Categorical, Domain, Numeric, check_size, has_surrogates, refuse
 from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
 from privet.schema.grids import DEFAULT_BINS, MAX_CODES
 from privet.schema.readings import Truth
@@ -191,6 +191,7 @@ class Schema:
         """How records become codes; numeric features that do not say otherwise have `bins` cells."""
         if type(bins) is not int or not 2 <= bins < MAX_CODES:
             raise SchemaError(f"bins must be a whole number from 2 to {MAX_CODES - 1:,}, got {bins!r}; e.g. 32")
+        check_size(self.features.values(), self.target, bins)
         if isinstance(self.target, Categorical):
             truth = Truth() if isinstance(self.target, Boolean) else None
             target: ClassTarget | RangeTarget = ClassTarget(self.target.categories, truth)

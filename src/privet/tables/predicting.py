@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from privet.errors import ParameterError
 from privet.schema.encoding import Encoding
-from privet.tables.described import Described, adapted
+from privet.tables.described import Described
 from privet.tables.piecewise import Reading
+from privet.tables.reading import adapted
 
 
 def predict(estimator: Any, X: Any, *, method: str = "predict") -> Iterator[NDArray[Any]]:

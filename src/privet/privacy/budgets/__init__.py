@@ -6,8 +6,9 @@ its descendants looks for it: in its own process, in the environment, in what th
 ancestors' registrations.
 """
 
-from privet.privacy.budgets.blocks import ACCOUNT_VARIABLE, VARIABLE, Budget, LastingBudget, budget, in_force
+from privet.privacy.budgets.blocks import Budget, LastingBudget, budget
 from privet.privacy.budgets.charging import Receipt, charge, record_model
+from privet.privacy.budgets.registry import ACCOUNT_VARIABLE, VARIABLE, in_force
 from privet.privacy.budgets.store import Handle
 
 __all__ = [

@@ -1,10 +1,10 @@
-"""`privet.budget`: the block that opens a budget, and which budgets are in force where a fit begins."""
+"""`privet.budget`: the block that opens a budget, and closes it whatever happens inside."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, replace
 from fractions import Fraction
@@ -19,12 +19,6 @@ from privet.privacy.budgets import registry
 from privet.privacy.budgets.store import Handle, Store
 from privet.privacy.events import readable, readable_down
 from privet.privacy.statements import stated_down, stated_up
-
-# Processes that are started inside a `with privet.budget(...)` block inherit this variable, and with it the budget,
-# even if they outlive their parent. Only privet sets it.
-VARIABLE = "PRIVET_OPEN_BUDGETS"
-# Users set this one: the address of an account to which everything is charged.
-ACCOUNT_VARIABLE = "PRIVET_BUDGET"
 
 
 class Budget:
@@ -225,7 +219,7 @@ def _lasting_block(address: Address) -> Iterator[LastingBudget]:
 
 def _refuse_beyond_parents(limit: Fraction) -> None:
     """Refuse a nested budget that could not be spent, since less is left of a budget around it."""
-    for handle in in_force():
+    for handle in registry.in_force():
         if handle.lasting:
             with Book(_address(handle)) as book:
                 account = book.history().account(handle.dataset)
@@ -276,37 +270,8 @@ def _close(opened: Budget, owner: int) -> None:
 def _tell_children() -> None:
     """Write the budgets in force into the environment, including those of other threads."""
     with registry.registration().lock:
-        handles = dict.fromkeys([*_inherited(), *registry.own_handles()])
+        handles = dict.fromkeys([*registry.inherited(), *registry.own_handles()])
         if handles:
-            os.environ[VARIABLE] = json.dumps([asdict(handle) for handle in handles])
+            os.environ[registry.VARIABLE] = json.dumps([asdict(handle) for handle in handles])
         else:
-            os.environ.pop(VARIABLE, None)
-
-
-def in_force(carried: Sequence[Handle] = (), declared: Sequence[str] = ()) -> tuple[Handle, ...]:
-    """Return the budgets to which a fit that begins now must be charged.
-
-    `carried` are those that an estimator brought along from where it, or what it is a clone of, was pickled or copied,
-    `declared` are the accounts that schemas name.
-    """
-    opened = [*reversed(registry.own_handles()), *registry.handles_of_ancestors(), *_inherited(), *carried]
-    standing = [_standing(parse_address(text)) for text in (*declared, os.environ.get(ACCOUNT_VARIABLE)) if text]
-    return tuple(dict.fromkeys([*opened, *standing]))
-
-
-def _standing(address: Address) -> Handle:
-    """Return the handle of an account that no block opened, so that none closes it."""
-    return Handle(address.store, "", 0, True, address.dataset, address.purpose)
-
-
-def _inherited() -> list[Handle]:
-    """Return the budgets named in the environment that are not closed: a process may outlive the block."""
-    text = os.environ.get(VARIABLE, "[]")
-    try:
-        handles = [Handle(**handle) for handle in json.loads(text)]
-    except (ValueError, TypeError) as error:
-        raise BudgetError(
-            f"the environment variable {VARIABLE} names budgets in force, but cannot be read; nothing was drawn. "
-            "Leave it as privet.budget(...) sets it"
-        ) from error
-    return [handle for handle in handles if not registry.was_closed(handle)]
+            os.environ.pop(registry.VARIABLE, None)

@@ -1,4 +1,4 @@
-"""The registry in which processes list their open budgets, for descendants to find whenever these were started.
+"""Which budgets are in force, and the registry in which processes list theirs for descendants to find.
 
 Each process that opens a budget keeps one small file in a folder that only its user can enter, at a place that does
 not depend on the environment. The file lists the open budgets and counts all that were ever opened. So a budget that is
@@ -13,7 +13,7 @@ import json
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import lru_cache
@@ -22,11 +22,46 @@ from threading import RLock
 from typing import Any
 
 from privet.errors import BudgetError
-from privet.privacy.accounts import Address
+from privet.privacy.accounts import Address, parse_address
 from privet.privacy.budgets.processes import Process, ancestors, is_running, namespace, this_process
 from privet.privacy.budgets.store import Handle, Store
 
+# Processes that are started inside a `with privet.budget(...)` block inherit this variable, and with it the budget,
+# even if they outlive their parent. Only privet sets it.
+VARIABLE = "PRIVET_OPEN_BUDGETS"
+# Users set this one: the address of an account to which everything is charged.
+ACCOUNT_VARIABLE = "PRIVET_BUDGET"
+
 MOST_TRIES = 10  # to write into a folder that other processes remove when it is empty
+
+
+def in_force(carried: Sequence[Handle] = (), declared: Sequence[str] = ()) -> tuple[Handle, ...]:
+    """Return the budgets to which a fit that begins now must be charged.
+
+    `carried` are those that an estimator brought along from where it, or what it is a clone of, was pickled or copied,
+    `declared` are the accounts that schemas name.
+    """
+    opened = [*reversed(own_handles()), *handles_of_ancestors(), *inherited(), *carried]
+    standing = [_standing(parse_address(text)) for text in (*declared, os.environ.get(ACCOUNT_VARIABLE)) if text]
+    return tuple(dict.fromkeys([*opened, *standing]))
+
+
+def _standing(address: Address) -> Handle:
+    """Return the handle of an account that no block opened, so that none closes it."""
+    return Handle(address.store, "", 0, True, address.dataset, address.purpose)
+
+
+def inherited() -> list[Handle]:
+    """Return the budgets named in the environment that are not closed: a process may outlive the block."""
+    text = os.environ.get(VARIABLE, "[]")
+    try:
+        handles = [Handle(**handle) for handle in json.loads(text)]
+    except (ValueError, TypeError) as error:
+        raise BudgetError(
+            f"the environment variable {VARIABLE} names budgets in force, but cannot be read; nothing was drawn. "
+            "Leave it as privet.budget(...) sets it"
+        ) from error
+    return [handle for handle in handles if not was_closed(handle)]
 
 
 class Registration:
