@@ -52,27 +52,43 @@ def excel(frame, folder):
     return "table.xlsx"
 
 
+def hive(frame, folder):
+    frame.assign(year=frame.since.dt.year).to_parquet(folder / "table", partition_cols=["town", "year"], index=False)
+    return "table"
+
+
+def query(frame, folder):
+    frame.to_csv(folder / "table.csv", index=False)
+    return "duckdb:SELECT * FROM 'table.csv'"
+
+
 def filled(draft: str) -> str:
     """What a person knows: bounds and lists, by the columns' names."""
-    known = {"age": ("0", "120"), "income": ("0", "2000"), "since": ("2010-01-01", "2030-12-31")}
+    known = {
+        "age": ("0", "120"),
+        "year": ("2010", "2030"),
+        "income": ("0", "2000"),
+        "since": ("2010-01-01", "2030-12-31"),
+    }
     for name, (low, high) in known.items():
         draft = re.sub(rf"(  {name}: .*?low: )FILL_IN(, high: )FILL_IN", rf"\g<1>{low}\g<2>{high}", draft)
     draft = re.sub(r"(  town: .*?categories: )FILL_IN", r"\g<1>[Köln, Genève]", draft)
     return re.sub(r"(target: .*?categories: )FILL_IN", r'\g<1>["no", "yes"]', draft)
 
 
-@pytest.mark.parametrize("form", [semicolons, latin, words, excel])
+@pytest.mark.parametrize("form", [semicolons, latin, words, excel, hive, query])
 def test_an_awkward_file_becomes_a_report_in_four_commands(form, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     table = form(people(), tmp_path)
+    settings = "-s schema.yaml -e 1 -l privatree --set max_depth=2 -o model.json"
     commands = [
-        f"schema init {table} -t answer -o schema.yaml",
-        f"schema check schema.yaml {table}",
-        f"train {table} -s schema.yaml -e 1 -l privatree --set max_depth=2 -o model.json",
-        f"predict model.json {table} -o answers.csv",
+        ["schema", "init", table, "-t", "answer", "-o", "schema.yaml"],
+        ["schema", "check", "schema.yaml", table],
+        ["train", table, *settings.split(" ")],
+        ["predict", "model.json", table, "-o", "answers.csv"],
     ]
     for number, command in enumerate(commands):
-        result = CliRunner().invoke(app, command.split())
+        result = CliRunner().invoke(app, command)
         assert result.exit_code in ((0, 6) if number == 1 else (0,)), (command, result.output, result.exception)
         if number == 0:
             path = Path("schema.yaml")

@@ -1,6 +1,7 @@
 """Folders and queries on the command line: the same models, predictions and figures as of files read into memory."""
 
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -96,3 +97,65 @@ def test_streamed_predictions_are_those_of_one_call(parts):
     assert estimator.predict_proba(table).tolist() == whole.tolist()
     with pytest.raises(privet.errors.ParameterError, match="cannot stream"):
         predict(estimator, parts)
+
+
+def test_a_folder_or_query_gets_a_draft_from_names_and_declared_types_alone(parts):
+    drafts = {}
+    for data in ("parts", "parts/**/*.parquet", "duckdb:SELECT * FROM 'sorted.parquet'", "sorted.parquet"):
+        code, _, messages = run("schema", "init", data, "-t", "answer", "-o", "drafted.yaml", "--force")
+        assert code == 0, messages
+        lines = (line for line in Path("drafted.yaml").read_text(encoding="utf-8").splitlines() if line[:2] == "  ")
+        drafts[data] = sorted(lines)
+    assert len(set(map(tuple, drafts.values()))) == 1
+    assert any("zone: {type: integer" in line for line in drafts["parts"])  # from the folders' names
+
+
+def test_a_folder_or_query_is_checked_like_a_file(parts):
+    found = []
+    for data in ("parts", "duckdb:SELECT * FROM 'sorted.parquet'", "sorted.parquet"):
+        code, out, messages = run("schema", "check", "schema.yaml", data, "--json")
+        assert code in (0, 6), messages
+        found.append(sorted((each["column"], each["kind"]) for each in json.loads(out)["findings"]))
+    assert found[0] == found[1] == found[2]
+    code, out, _ = run("schema", "init", "parts", "-t", "answer", "--unsafe-infer", "-o", "read_off.yaml")
+    assert (code, out.strip()) == (0, "wrote read_off.yaml")
+
+
+def texts(separator, encoding, frame, place_of_files):
+    place_of_files.mkdir()
+    for place in range(2):
+        text = frame[place::2].to_csv(sep=separator, decimal=",", na_rep="none", index=False)
+        (place_of_files / f"{place}.csv").write_bytes(text.encode(encoding))
+
+
+@pytest.mark.parametrize(("separator", "encoding"), [(";", "utf-16"), ("|", "latin-1"), ("\t", "utf-8")])
+def test_the_form_of_text_files_is_found_out_or_given_for_patterns_too(parts, tmp_path, separator, encoding):
+    """A pattern is streamed, a folder of texts is read into memory: the predictions are the same."""
+    assert run("train", "people.csv", *SETTINGS)[0] == 0
+    frame = pd.read_csv("people.csv")
+    texts(separator, encoding, frame, tmp_path / "texts")
+    options = ("--separator", separator, "--encoding", encoding, "--decimal", ",", "--na", "none")
+    code, streamed, messages = run("predict", "model.json", "texts/*.csv", "--proba", *options)
+    assert code == 0, messages
+    assert f"{encoding.replace('latin-1', 'iso8859-1')}" in messages
+    assert streamed == run("predict", "model.json", "texts", "--proba", *options)[1]
+    assert len(streamed.splitlines()) == N + 1
+    found_out = run("train", "texts/*.csv", *SETTINGS, "-o", "again.json")
+    assert found_out[0] == 0
+    assert f"{messages.split(' between cells')[0].rsplit(': ')[-1]} between cells" in found_out[2]
+
+
+def test_the_form_of_texts_is_refused_for_what_is_no_text(parts):
+    for data in ("parts", QUERY):
+        code, _, messages = run("train", data, *SETTINGS, "--separator", ";")
+        assert (code, "are for text files" in messages) == (2, True)
+
+
+def test_a_row_of_another_length_is_an_error_where_predictions_would_lose_it(parts, tmp_path):
+    assert run("train", "people.csv", *SETTINGS)[0] == 0
+    (tmp_path / "texts").mkdir()
+    lines = Path("people.csv").read_text(encoding="utf-8").splitlines()
+    Path("texts/a.csv").write_text("\n".join([*lines, lines[1] + ",1,2"]), encoding="utf-8")
+    for data in ("texts", "texts/*.csv"):
+        code, _, messages = run("predict", "model.json", data)
+        assert (code, "a.csv" in messages) == (4, True)

@@ -15,9 +15,9 @@ from privet import Boolean, Categorical, Date, Hashed, Integer, Numeric, Ordinal
 from privet.cli.data import read_any, read_features, read_labelled, read_undeclared
 from privet.cli.recognition import recognise
 from privet.cli.safe_text import printable, without_formulas
-from privet.cli.text_forms import MISSING, TextForm, TextOptions
 from privet.errors import ParameterError, SchemaError
 from privet.frames.columns import read_values
+from privet.frames.text_forms import MISSING, TextForm, TextOptions
 
 SCHEMA = Schema(
     {

@@ -291,7 +291,7 @@ def _frames(schema: Schema, records: Sequence[Record]) -> Data:
     try:
         import pandas as pd
     except ImportError as error:
-        raise AuditError("made-up frames are pandas frames: install it with pip install 'privet[frames]'") from error
+        raise AuditError("made-up frames are pandas frames; pip install pandas") from error
 
     columns = {
         name: pd.Series([row[place] for row, _ in records], dtype=_dtype(domain))

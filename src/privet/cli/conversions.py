@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.text_forms import TextForm
-from privet.frames.text import read_text
+from privet.frames.text import read_cells, read_text, with_points, without_missing
+from privet.frames.text_forms import TextForm
 from privet.schema.category_domains import Boolean, Hashed
 from privet.schema.domains import Categorical, Domain
 from privet.schema.readings import TRUTH
@@ -29,13 +29,13 @@ def as_they_look(frame: pd.DataFrame, form: TextForm) -> pd.DataFrame:
     """Guess types from values, for a draft; *nothing about it is private*."""
 
     def guess(column: pd.Series[Any]) -> Any:
-        column = _without_missing(column, form, ())
+        column = without_missing(column, form, ())
         present = column.dropna()
         if not len(present) or not present.map(lambda cell: isinstance(cell, str)).all():
             return column.infer_objects()
         if present.str.strip().str.lower().isin(["true", "false"]).all():
             return column.map(lambda text: TRUTH[text.strip().lower()], na_action="ignore").astype("boolean")
-        numbers = _numbers(column, form)
+        numbers = read_text(with_points(column.astype(object), form), None)
         if numbers[present.index].notna().all():
             whole = (numbers.dropna() % 1 == 0).all() and not present.str.contains("[.,eE]").any()
             return numbers.astype("Int64") if whole else numbers
@@ -46,30 +46,6 @@ def as_they_look(frame: pd.DataFrame, form: TextForm) -> pd.DataFrame:
 
 def _convert(column: pd.Series[Any], domain: Domain, form: TextForm) -> Any:
     kept = domain.categories if isinstance(domain, Categorical) else ()
-    column = _without_missing(column, form, kept)
     if isinstance(domain, Date | Boolean | Hashed):
-        return column  # the schema itself reads texts
-    if not isinstance(domain, Categorical):
-        return _numbers(column, form)
-    if any(isinstance(category, str | bool) for category in domain.categories):
-        return read_text(column, domain.categories)
-    return read_text(_with_points(column, form), domain.categories)
-
-
-def _without_missing(column: pd.Series[Any], form: TextForm, kept: tuple[Any, ...]) -> pd.Series[Any]:
-    """Leave out what stands for a missing value, unless it is one of the categories."""
-    words = [word for word in form.na if word not in kept]
-    return column.mask(column.isin(words)) if words else column
-
-
-def _with_points(column: pd.Series[Any], form: TextForm) -> pd.Series[Any]:
-    """Write numbers with decimal points."""
-    if form.decimal == ".":
-        return column.map(lambda cell: form.number(cell) if isinstance(cell, str) and "," in cell else cell)
-    return column.map(lambda cell: form.number(cell) if isinstance(cell, str) else cell)
-
-
-def _numbers(column: pd.Series[Any], form: TextForm) -> pd.Series[Any]:
-    """Numbers of a column, NaN where a text is none."""
-    numbers: pd.Series[Any] = read_text(_with_points(column.astype(object), form), None)
-    return numbers
+        return without_missing(column, form, kept)  # the schema itself reads texts
+    return read_cells(column, domain.categories if isinstance(domain, Categorical) else None, form)

@@ -20,9 +20,9 @@ from privet.cli.console import note
 from privet.cli.conversions import as_declared, as_they_look
 from privet.cli.office_files import EXCEL_SUFFIXES, OFFICE_SUFFIXES, read_office
 from privet.cli.text_files import PACKED_SUFFIXES, TEXT_SUFFIXES, read_text
-from privet.cli.text_forms import MISSING, MOST_COLUMNS, TextForm, TextOptions
 from privet.errors import ParameterError, SchemaError
 from privet.frames.opening import listed, open_frame
+from privet.frames.text_forms import MISSING, MOST_COLUMNS, TextForm, TextOptions
 from privet.schema.domains import Domain
 from privet.schema.schema import Schema
 
@@ -172,7 +172,7 @@ def import_pandas() -> Any:
     """Import pandas, or say how to get it."""
     absent = [package for package in ("pandas", "pyarrow") if find_spec(package) is None]
     if absent:
-        raise ParameterError(f"reading tables needs {' and '.join(absent)}; pip install 'privet[frames]'")
+        raise ParameterError(f"reading tables needs {' and '.join(absent)}; pip install {' '.join(absent)}")
     import pandas
 
     return pandas

@@ -82,7 +82,7 @@ def evaluate(
     import privet
     from privet.cli.data import read_labelled
     from privet.cli.tables import described_table, read_target, with_target
-    from privet.cli.text_forms import TextOptions
+    from privet.frames.text_forms import TextOptions
     from privet.report.evaluation import measure
 
     if epsilon is None and by is not None:
@@ -95,7 +95,7 @@ def evaluate(
     estimator.set_params(n_jobs=jobs)
     with working("reading"):
         form = TextOptions.of(separator, encoding, decimal, na)
-        table = described_table(data)
+        table = described_table(data, form)
         if table is None:
             files = [Path(path) for path in data]
             frame, name = read_labelled(files, estimator.schema_, target, form, private=epsilon is not None)

@@ -15,7 +15,8 @@ from privet.errors import ParameterError
 from privet.writing import replacing
 
 if TYPE_CHECKING:
-    from privet.cli.text_forms import TextOptions
+    from privet.frames.text_forms import TextOptions
+    from privet.tables.described import Described
     from privet.tables.files import DataFile
 
 Answer = Callable[[Any, Any], Any]  # from features, and columns that name records, to a frame of predictions
@@ -47,7 +48,9 @@ def predict_file(estimator: Any, file: DataFile | Path, out: Path, answer: Answe
     if isinstance(file, Path):
         write_answers(iter([answer(*read_features([file], estimator.schema_, form))]), out)
     else:
-        write_answers(_streamed(estimator, file, answer), out)
+        from privet.tables import ParquetTable
+
+        write_answers(streamed_answers(estimator, ParquetTable(file.path, text=form), answer), out)
 
 
 def write_answers(parts: Iterator[Any], out: Path) -> None:
@@ -67,24 +70,20 @@ def write_answers(parts: Iterator[Any], out: Path) -> None:
                 writer.write_table(table)
 
 
-def _streamed(estimator: Any, file: DataFile, answer: Answer) -> Iterator[Any]:
+def streamed_answers(estimator: Any, table: Described, answer: Answer) -> Iterator[Any]:
+    """Predict a table that is streamed, batch by batch; a table without records gives one frame without rows."""
     import narwhals as nw
 
     from privet.frames.opening import open_frame
-    from privet.tables.file_table import FileSource
     from privet.tables.piecewise import Reading
     from privet.tables.predicting import only_named
-    from privet.tables.source import check_layouts
 
     schema, encoding = estimator.schema_, estimator.model_.encoding
-    (layout,) = FileSource([file], Reading(encoding, None)).layouts()
+    empty = table.columns(schema)
     naming = (*(() if schema.unit is None else (schema.unit.column,)), *schema.ignored)
-    ids = [name for name in naming if name in (open_frame(layout.empty).names or ())]
-    reading = Reading(encoding, None, also=tuple(ids))
-    source = FileSource([file], reading)
-    check_layouts(source.layouts(), reading)
-    read = (frame for piece in source.pieces() for frame in piece.batches(reading.rows_at_once))
-    first = next(read, layout.empty)  # a file without records gets one without predictions
+    ids = [name for name in naming if name in (open_frame(empty).names or ())]
+    features, read = Reading(encoding, None), table.frames(Reading(encoding, None, also=tuple(ids)))
+    first = next(read, empty)
     for frame in chain([first], read):
         named = nw.from_native(frame, eager_only=True).select(*ids).to_pandas()
-        yield answer(only_named(frame, Reading(encoding, None)), named if ids else None)
+        yield answer(only_named(frame, features), named if ids else None)

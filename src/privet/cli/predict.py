@@ -54,12 +54,12 @@ def predict(
       privet predict prices.json new_houses.csv --interval 0.9
     """
     import privet
-    from privet.cli.data import read_features
-    from privet.cli.folders import files_to_predict, predict_file, write_answers
+    from privet.cli.data import import_pandas, read_features, say_unused
+    from privet.cli.folders import files_to_predict, predict_file, streamed_answers, write_answers
     from privet.cli.safe_text import without_formulas
     from privet.cli.tables import described_table
-    from privet.cli.text_forms import TextOptions
     from privet.errors import ParameterError
+    from privet.frames.text_forms import TextOptions
     from privet.schema.domains import Numeric
 
     into_folder = out is not None and (out.is_dir() or not out.suffix)
@@ -85,20 +85,28 @@ def predict(
                 predict_file(estimator, file, beside, answer, form)
         say(f"wrote {out}")
         return
-    table = described_table(data)
-    with working("reading"):
-        given = (table, None) if table is not None else read_features([Path(p) for p in data], estimator.schema_, form)
+    table = described_table(data, form)
+    if table is None:
+        with working("reading"):
+            given = read_features([Path(place) for place in data], estimator.schema_, form)
+        with working("predicting"):
+            parts = iter([answer(*given)])
+    else:
+        say_unused(table.columns(estimator.schema_), estimator.schema_, None)
+        parts = streamed_answers(estimator, table, answer)
     with working("predicting"):
-        answers = answer(*given)
+        if as_json:
+            answers = import_pandas().concat(parts, ignore_index=True)
+            parts = iter([answers])
+        if out is not None:
+            write_answers(parts, out)
     if as_json:
         print_json(answers.to_dict(orient="list"))
-    if out is None:
-        if not as_json:
-            typer.echo(without_formulas(answers).to_csv(index=False), nl=False)
-        return
-    write_answers(iter([answers]), out)
-    if not as_json:
+    elif out is not None:
         say(f"wrote {out}")
+    else:
+        for number, part in enumerate(parts):
+            typer.echo(without_formulas(part).to_csv(index=False, header=number == 0), nl=False)
 
 
 def _with_ids(ids: Any, answers: Any) -> Any:

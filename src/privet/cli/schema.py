@@ -10,7 +10,7 @@ import typer
 
 from privet.cli.console import note, print_json, print_table, refuse_overwriting, say
 from privet.cli.exits import Exit
-from privet.cli.options import Data, Decimal, Encoding, Force, Json, NaWords, Separator, Target
+from privet.cli.options import Decimal, Encoding, Force, Json, NaWords, Records, Separator, Target
 
 app = typer.Typer(help="Say what is public: draft a schema, check a table against it.", no_args_is_help=True)
 
@@ -19,7 +19,7 @@ MOST_ROWS_FOR_TYPES = 1_000  # read from a CSV file to guess its types
 
 @app.command()
 def init(
-    data: Data,
+    data: Records,
     target: Annotated[str, typer.Option("--target", "-t", help="The column to predict.", metavar="NAME")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The schema to write.", metavar="FILE")] = Path(
         "schema.yaml"
@@ -52,13 +52,15 @@ def init(
 
       privet schema init houses.csv --target price --task regression -o schema.yaml
 
+      privet schema init visits/ --target returned -o schema.yaml
+
       privet schema init people.parquet --target income --unsafe-infer -o guess.yaml
     """
-    from privet.cli.data import read_undeclared
     from privet.cli.drafts import draft
     from privet.cli.questions import MARK
-    from privet.cli.text_forms import TextOptions
+    from privet.cli.undeclared import undeclared_columns, undeclared_records
     from privet.errors import SchemaError
+    from privet.frames.text_forms import TextOptions
     from privet.parameters import check_choice
     from privet.schema.schema import Schema, Task
     from privet.writing import replace_text
@@ -66,17 +68,17 @@ def init(
     kind = None if task is None else cast(Task, check_choice("--task", task, get_args(Task)))
     if out.suffix.lower() not in (".yaml", ".yml"):
         raise SchemaError(f"{out}: a draft is YAML; end the name in .yaml")
-    refuse_overwriting(out, force, data)
+    refuse_overwriting(out, force, [*map(Path, data)])
     form = TextOptions.of(separator, encoding, decimal, na)
     if unsafe_infer:
-        Schema.infer(read_undeclared(data, options=form)[0], target, task=kind).save(out)
+        Schema.infer(undeclared_records(data, form), target, task=kind).save(out)
         note("These bounds and categories were read off the data. The file says so, and so will every ledger:")
         note("models trained with it have no privacy guarantee, until a person replaces them by public knowledge.")
         say(f"wrote {out}")
         return
     interactive = ask and sys.stdin.isatty() and sys.stdout.isatty()
     question = (lambda text: str(typer.prompt(text, default="", show_default=False))) if interactive else None
-    frame, guessed = read_undeclared(data, MOST_ROWS_FOR_TYPES, form)
+    frame, guessed = undeclared_columns(data, MOST_ROWS_FOR_TYPES, form)
     text = draft(frame, target, task=kind, guessed=guessed, ask=question, tell=note)
     replace_text(out, text)
     say(f"wrote {out}")
@@ -88,8 +90,8 @@ def init(
 def check(
     schema_file: Annotated[Path, typer.Argument(help="The schema.", metavar="SCHEMA")],
     data: Annotated[
-        list[Path] | None,
-        typer.Argument(help="CSV, Parquet, Excel and other files, or folders of them.", metavar="[DATA]..."),
+        list[str] | None,
+        typer.Argument(help="Files, folders, patterns or a query, as for `privet train`.", metavar="[DATA]..."),
     ] = None,
     target: Target = None,
     separator: Separator = None,
@@ -111,7 +113,8 @@ def check(
     """
     from privet.cli.data import read_any
     from privet.cli.drafts import load_schema
-    from privet.cli.text_forms import TextOptions
+    from privet.cli.tables import check_streamed, described_table, with_target
+    from privet.frames.text_forms import TextOptions
 
     schema = load_schema(schema_file)
     content = {"schema": str(schema_file), "digest": schema.digest(), "inferred": schema.inferred}
@@ -123,16 +126,20 @@ def check(
             if schema.inferred:
                 say(f"nothing can be guaranteed with it: {schema.inferred}")
         return
-    frame, name = read_any(data, schema, target, TextOptions.of(separator, encoding, decimal, na))
-    report = schema.check(frame, name)
+    form = TextOptions.of(separator, encoding, decimal, na)
+    table = described_table(data, form)
+    if table is None:
+        findings = schema.check(*read_any([Path(place) for place in data], schema, target, form)).findings
+    else:
+        findings = tuple(check_streamed(with_target(table, schema, target), schema))
     # Counts of records are private, and nobody needs them to repair a table.
-    rows = [(found.column, found.kind, found.message) for found in report.findings]
+    rows = [(found.column, found.kind, found.message) for found in findings]
     if as_json:
         print_json({**content, "findings": [dict(zip(("column", "kind", "remedy"), row, strict=True)) for row in rows]})
-    elif report.ok:
+    elif not findings:
         say(f"the data fits {schema_file}")
     else:
         print_table(("column", "finding", "what happens, what to do"), rows)
         note("This list states facts about the records: keep it where the data is.")
-    if not report.ok:
+    if findings:
         raise typer.Exit(Exit.REFUTED)

@@ -1,4 +1,7 @@
-"""Data on the command line that need not fit into memory: folders, patterns, and queries to DuckDB."""
+"""Data on the command line that need not fit into memory: folders, patterns, and queries to DuckDB.
+
+Nothing of any record is read here, but where a function says so.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,14 @@ from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from privet.cli.console import note
 from privet.cli.data import choose_target, say_unused
 from privet.errors import ParameterError
 from privet.frames.opening import open_frame
+from privet.frames.text_forms import TextOptions
 
 if TYPE_CHECKING:
+    from privet.schema.check import SchemaFinding
     from privet.schema.schema import Schema
     from privet.tables.described import Described
 
@@ -19,17 +25,48 @@ QUERY = "duckdb:"
 _STREAMED = (".feather", ".arrow", ".ipc", ".orc", ".pq")
 
 
-def described_table(data: Sequence[str]) -> Described | None:
-    """Return a table that is streamed; None for text, office and single Parquet files, which are read into memory."""
+def described_table(data: Sequence[str], options: TextOptions) -> Described | None:
+    """Return a table that is streamed; None for text, office and single Parquet files, which are read into memory.
+
+    How text files are read is said, once for each form.
+    """
     from privet.tables import DuckDBTable, ParquetTable
+    from privet.tables.file_formats import form_of
+    from privet.tables.files import find_files
 
     if any(place.startswith(QUERY) for place in data):
         if len(data) > 1:
             raise ParameterError(f"give one query ({QUERY}SELECT ...) or files, not both")
+        _refuse_form(options, "a query has no text files: say it to DuckDB, as in read_csv('people.csv', delim = ';')")
         return DuckDBTable(data[0].removeprefix(QUERY))
-    if any(map(is_streamed, data)):
-        return ParquetTable(list(data))
-    return None
+    if not any(map(is_streamed, data)):
+        return None
+    files, said = find_files(list(data)), set[str]()
+    if files[0].format != "csv":
+        _refuse_form(options, f"{files[0].format} files declare their form")
+    for file in files if files[0].format == "csv" else ():
+        words = form_of(file, options).in_words()
+        if words not in said:
+            said.add(words)
+            note(f"privet: {file.path}: {words}")
+    return ParquetTable(list(data), text=options)
+
+
+def _refuse_form(options: TextOptions, why: str) -> None:
+    if options.given:
+        raise ParameterError(f"--separator, --encoding, --decimal and --na are for text files; {why}")
+
+
+def check_streamed(table: Described, schema: Schema) -> list[SchemaFinding]:
+    """Check all records, batch by batch; a finding is listed once. States facts about the records."""
+    from privet.tables.piecewise import Reading
+
+    found: dict[tuple[str, str], SchemaFinding] = {}
+    unit = () if schema.unit is None else (schema.unit.column,)
+    for frame in table.frames(Reading(schema.encoding(), table.target, also=unit)):
+        for finding in schema.check(frame, table.target).findings:
+            found.setdefault((finding.column, finding.kind), finding)
+    return list(found.values())
 
 
 def with_target(table: Described, schema: Schema, target: str | None) -> Described:

@@ -11,8 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from privet.cli.text_forms import MOST_BYTES_OF_FIRST_LINE, TextForm, TextOptions, find_form
 from privet.errors import ParameterError, SchemaError
+from privet.frames.text_forms import MOST_BYTES_OF_FIRST_LINE, TextForm, TextOptions, find_form
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -84,8 +85,8 @@ def train(
     from privet.cli.learners import make_estimator
     from privet.cli.rescue import rescuing
     from privet.cli.tables import described_table, with_target
-    from privet.cli.text_forms import TextOptions
     from privet.errors import ParameterError
+    from privet.frames.text_forms import TextOptions
     from privet.privacy.text import guarantee_as_data
     from privet.writing import replacing
 
@@ -100,11 +101,11 @@ def train(
     own = {"epsilon": epsilon, "delta": delta, "schema": public, "n_rows_hint": rows_hint, "n_jobs": jobs}
     estimator = make_estimator(learner, settings or [], random_state=public_seed, **own)
     estimator.plan()  # reports invalid parameters before the data is read
-    table = described_table(data)
+    table = described_table(data, form)
     if table is None:
         with working("reading"):
             frame, name = read_labelled([Path(path) for path in data], public, target, form)
-        note(HINT.format(schema=schema, data=" ".join(data)))
+    note(HINT.format(schema=schema, data=" ".join(map(quote, data))))
     # Both files are opened before anything is spent, and take the place of old ones when both are complete.
     with ExitStack() as files:
         page_beside = files.enter_context(replacing(page_path)) if page else None

@@ -67,7 +67,7 @@ def load_adult() -> Adult:
         import pandas as pd
         import pyarrow  # noqa: F401  # what pandas reads Parquet with
     except ImportError as error:
-        raise ImportError(f"load_adult needs pandas and PyArrow ({error}); pip install privet[frames]") from error
+        raise ImportError(f"load_adult needs pandas and PyArrow ({error}); pip install pandas pyarrow") from error
     folder = files(__name__)
     with as_file(folder / "adult.parquet") as path:
         records = pd.read_parquet(path)

@@ -11,6 +11,7 @@ from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
 from privet.frames.columns import Category
+from privet.frames.text_forms import TextForm
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,31 @@ def read_text(column: pd.Series[Any], categories: tuple[Category, ...] | None) -
         by_text = {str(category): category for category in categories}
         return _each(column, lambda text: by_text.get(text, text))
     return _each(column, _number_or_text)
+
+
+def read_cells(column: pd.Series[Any], categories: tuple[Category, ...] | None, form: TextForm) -> Any:
+    """Convert the cells of a text file of some form, like `read_text`.
+
+    What stands for a missing value is left out, unless it is one of the categories. Numbers may have the form's decimal
+    sign.
+    """
+    column = without_missing(column, form, categories or ())
+    if categories is not None and any(isinstance(category, str | bool) for category in categories):
+        return read_text(column, categories)
+    return read_text(with_points(column.astype(object), form), categories)
+
+
+def without_missing(column: pd.Series[Any], form: TextForm, kept: tuple[Category, ...]) -> pd.Series[Any]:
+    """Leave out what stands for a missing value, unless it is one of the categories."""
+    words = [word for word in form.na if word not in kept]
+    return column.mask(column.isin(words)) if words else column
+
+
+def with_points(column: pd.Series[Any], form: TextForm) -> pd.Series[Any]:
+    """Write numbers with decimal points."""
+    if form.decimal == ".":
+        return column.map(lambda cell: form.number(cell) if isinstance(cell, str) and "," in cell else cell)
+    return column.map(lambda cell: form.number(cell) if isinstance(cell, str) else cell)
 
 
 def _each(column: pd.Series[Any], function: Callable[[str], Any]) -> Any:

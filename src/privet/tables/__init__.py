@@ -1,5 +1,6 @@
 """Private data behind one small protocol: learners cannot tell one kind of table from another."""
 
+from privet.frames.text_forms import TextOptions
 from privet.tables.dask_table import DaskTable
 from privet.tables.duckdb_table import DuckDBTable
 from privet.tables.file_table import ParquetTable
@@ -20,6 +21,7 @@ __all__ = [
     "PartOf",
     "SparkTable",
     "Table",
+    "TextOptions",
     "predict",
     "with_predictions",
 ]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from privet.errors import SchemaError, TableChangedError
-from privet.frames.text import read_text
+from privet.frames.text import read_cells
+from privet.frames.text_forms import MOST_BYTES_OF_FIRST_LINE, TextForm, TextOptions, find_form
 from privet.tables.files import DataFile
 from privet.tables.partitions import constant_columns, with_constants
 from privet.tables.piecewise import Declared, Reading
@@ -67,6 +67,8 @@ class WholeFile:
     n_rows: int | None
     columns: tuple[str, ...]
     declared: Declared
+    form: TextForm | None = None  # of a text file
+    skip_odd_rows: bool = True  # which must not be an error where records are private
 
     @property
     def name(self) -> str:
@@ -79,20 +81,22 @@ class WholeFile:
         pa: Any = import_module("pyarrow")
         constants, n_rows = constant_columns(self.file, self.declared), 0
         with _readable(self.file):
-            dataset = _dataset(self.file)
+            dataset = _dataset(self.file, self.form, self.skip_odd_rows)
             stored = [name for name in self.columns if name in dataset.schema.names]
             scanner = dataset.scanner(stored, batch_size=most_rows, use_threads=False, batch_readahead=1)
             for batch in scanner.to_batches():
                 n_rows += len(batch)
                 table = with_constants(pa.Table.from_batches([batch]), constants)
-                yield _as_declared(table, self.declared) if self.file.format == "csv" else table
+                yield table if self.form is None else _as_declared(table, self.declared, self.form)
         self.file.check()
         if self.n_rows not in (None, n_rows):
             raise _changed(self.file)
 
 
-def open_file(file: DataFile, reading: Reading) -> OpenedFile:
+def open_file(file: DataFile, reading: Reading, text: TextOptions) -> OpenedFile:
     """Read what a file says about itself: its columns with their types, and its pieces.
+
+    What the user says of the form of text files is used for these alone.
 
     Raises
     ------
@@ -113,13 +117,21 @@ def open_file(file: DataFile, reading: Reading) -> OpenedFile:
         ]
         return OpenedFile(Layout(file.path, empty), pieces)
     with _readable(file):
-        dataset = _dataset(file)
+        form = form_of(file, text) if file.format == "csv" else None
+        dataset = _dataset(file, form)
         empty = with_constants(dataset.schema.empty_table(), constants)
-        if file.format == "csv":
-            whole = WholeFile(file, None, reading.columns, declared)
-            return OpenedFile(Layout(file.path, _as_declared(empty, declared)), [whole])
+        if form is not None:
+            whole = WholeFile(file, None, reading.columns, declared, form, reading.target is not None)
+            return OpenedFile(Layout(file.path, _as_declared(empty, declared, form)), [whole])
         n_rows = dataset.count_rows()
     return OpenedFile(Layout(file.path, empty), [WholeFile(file, n_rows, reading.columns, of_folders)])
+
+
+def declared_columns(file: DataFile, *, records: bool = False) -> Any:
+    """Return the columns of a file with declared types as an Arrow table: without its records, or with them."""
+    with _readable(file):
+        dataset = _dataset(file, None)
+        return dataset.to_table() if records else dataset.schema.empty_table()
 
 
 @contextmanager
@@ -144,58 +156,45 @@ def _readable(file: DataFile) -> Iterator[None]:
         ) from error
 
 
-def _dataset(file: DataFile) -> Any:
+def form_of(file: DataFile, text: TextOptions) -> TextForm:
+    """Find out the form of a text file from its name and its first line."""
+    with file.filesystem.open_input_stream(file.path) as stream:  # it unpacks by the file's name
+        return find_form(Path(file.path), stream.read(MOST_BYTES_OF_FIRST_LINE), text)
+
+
+def _dataset(file: DataFile, form: TextForm | None, skip_odd_rows: bool = True) -> Any:
     ds: Any = import_module("pyarrow.dataset")
-    if file.format == "csv":
-        return ds.dataset(file.path, filesystem=file.filesystem, format=_csv_format(file))
-    return ds.dataset(file.path, filesystem=file.filesystem, format=file.format)
+    written = file.format if form is None else _csv_format(form, skip_odd_rows)
+    return ds.dataset(file.path, filesystem=file.filesystem, format=written)
 
 
-def _csv_format(file: DataFile) -> Any:
-    """Read every column as text, an empty cell as missing; leave out rows with too few or too many cells."""
+def _csv_format(form: TextForm, skip_odd_rows: bool) -> Any:
+    """Read every column as text, an empty cell as missing; rows with too few or too many cells are left out."""
     pa: Any = import_module("pyarrow")
     pc: Any = import_module("pyarrow.csv")
     ds: Any = import_module("pyarrow.dataset")
-    with file.filesystem.open_input_file(file.path) as stream:
-        names = next(csv.reader(io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")), [])
-    if len(set(names)) < len(names) or not names:
-        raise SchemaError(f"{file.path}: its first line does not name each column once; give the file a header")
     text = pc.ConvertOptions(
         check_utf8=False,
-        column_types={name: pa.string() for name in names},
+        column_types={name: pa.string() for name in form.names},
         null_values=[""],
         strings_can_be_null=True,
         quoted_strings_can_be_null=True,
     )
-    parse = pc.ParseOptions(newlines_in_values=True, invalid_row_handler=_skip)
-    return ds.CsvFileFormat(parse_options=parse, convert_options=text)
+    parse = pc.ParseOptions(
+        delimiter=form.separator, newlines_in_values=True, invalid_row_handler=_skip if skip_odd_rows else None
+    )
+    read = pc.ReadOptions(encoding=form.forgiving_encoding)
+    return ds.CsvFileFormat(parse_options=parse, convert_options=text, read_options=read)
 
 
 def _skip(_: Any) -> str:
     return "skip"
 
 
-def _as_declared(table: Any, declared: Declared) -> Any:
-    pa: Any = import_module("pyarrow")
-    try:
-        frame = table.to_pandas()
-    # Cells that are not UTF-8 stand for unknown values, as they do in other formats. Which error they raise here is a
-    # matter of pandas' version.
-    except (UnicodeDecodeError, pa.ArrowException):
-        frame = table.cast(_binary(table.schema)).to_pandas().map(_decoded)
-    texts = {
-        name: frame[name] for name in frame.columns if name in declared and table.schema.field(name).type == "string"
-    }
-    return frame.assign(**{name: read_text(column, declared[name]) for name, column in texts.items()})
-
-
-def _binary(schema: Any) -> Any:
-    pa: Any = import_module("pyarrow")
-    return pa.schema([pa.field(each.name, pa.binary() if each.type == "string" else each.type) for each in schema])
-
-
-def _decoded(cell: Any) -> Any:
-    return cell.decode("utf-8", "surrogateescape") if isinstance(cell, bytes) else cell
+def _as_declared(table: Any, declared: Declared, form: TextForm) -> Any:
+    frame = table.to_pandas()
+    texts = [name for name in frame.columns if name in declared and table.schema.field(name).type == "string"]
+    return frame.assign(**{name: read_cells(frame[name], declared[name], form) for name in texts})
 
 
 def _changed(file: DataFile) -> TableChangedError:

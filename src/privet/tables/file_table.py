@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import Any
 
+from privet.frames.text_forms import TextOptions
 from privet.parameters import threads
 from privet.schema.schema import Schema
 from privet.tables.described import Described, Job
@@ -50,6 +51,9 @@ class ParquetTable(Described):
         A column with another value in every record. Records are then assigned to trees by it, otherwise by their place.
     progress : bool, optional
         Whether to show how far a fit has come; by default if standard error is a terminal.
+    text : TextOptions, optional
+        Separator, encoding, decimal sign and words for missing values of text files; what it leaves open is found out
+        from each file's name and first line.
 
     Notes
     -----
@@ -82,17 +86,19 @@ class ParquetTable(Described):
         spill: str | os.PathLike[str] | None = None,
         id: str | None = None,
         progress: bool | None = None,
+        text: TextOptions | None = None,
     ) -> None:
         super().__init__(target=target, schema=schema, id=id)
         self.paths = paths
         self.memory = memory
         self.spill = spill
         self.progress = progress
+        self.text = text
 
     def encoded(self, job: Job) -> Table:
         """Check names and types in every file; encode the records now, or for one pass only when they are needed."""
         limit = bytes_of(self.memory)
-        files = FileSource.found(self.paths, job.reading)
+        files = self._found(job.reading)
         check_layouts(files.layouts(), job.reading)
         pieces = bundled(files.pieces())
         known = all(piece.n_rows is not None for piece in pieces)
@@ -109,26 +115,31 @@ class ParquetTable(Described):
 
     def frames(self, reading: Reading) -> Iterator[Any]:
         """Read all records in order, as frames of a bounded size with the columns of the reading."""
-        files = FileSource.found(self.paths, reading)
+        files = self._found(reading)
         check_layouts(files.layouts(), reading)
         return chain.from_iterable(piece.batches(reading.rows_at_once) for piece in files.pieces())
 
     def columns(self, schema: Schema) -> Any:
         """Return a frame without rows that has the columns of the first file."""
-        return open_file(find_files(self.paths)[0], Reading(schema.encoding(), None)).layout.empty
+        reading = Reading(schema.encoding(), None)
+        return open_file(find_files(self.paths)[0], reading, self.text or TextOptions()).layout.empty
+
+    def _found(self, reading: Reading) -> FileSource:
+        return FileSource.found(self.paths, reading, self.text)
 
 
 class FileSource:
     """The files of a table: a list of pieces that can be read again and again, in any process."""
 
-    def __init__(self, files: Sequence[DataFile], reading: Reading) -> None:
+    def __init__(self, files: Sequence[DataFile], reading: Reading, text: TextOptions | None = None) -> None:
+        options = text or TextOptions()
         with ThreadPoolExecutor(threads(-1)) as pool:
-            self._opened = list(pool.map(lambda file: open_file(file, reading), files))
+            self._opened = list(pool.map(lambda file: open_file(file, reading, options), files))
 
     @classmethod
-    def found(cls, paths: Paths, reading: Reading) -> FileSource:
+    def found(cls, paths: Paths, reading: Reading, text: TextOptions | None = None) -> FileSource:
         """Find the files and read what they say about themselves."""
-        return cls(find_files(paths), reading)
+        return cls(find_files(paths), reading, text)
 
     def layouts(self) -> Iterator[Layout]:
         """Yield the columns of each file."""

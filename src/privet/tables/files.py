@@ -7,7 +7,7 @@ under its hands.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
 from importlib import import_module
@@ -22,11 +22,14 @@ FORMATS = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".csv": "csv",
+    ".tsv": "csv",
     ".feather": "feather",
     ".arrow": "feather",
     ".ipc": "feather",
     ".orc": "orc",
 }
+_NAMED_ONLY = {".txt": "csv"}  # in a folder such a file may hold anything
+_PACKED = ".gz"
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -79,7 +82,7 @@ def find_files(paths: Paths) -> list[DataFile]:
         If there is no file, one is of a format that cannot be told, or there is more than one format.
     """
     if find_spec("pyarrow") is None:
-        raise ParameterError("reading tables from files needs pyarrow; pip install 'privet[frames]'")
+        raise ParameterError("reading tables from files needs PyArrow; pip install pyarrow")
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not given:
         raise ParameterError("no path was given; name a file, a folder or a pattern")
@@ -109,14 +112,15 @@ def _found(path: str) -> list[DataFile]:
         raise ParameterError(f"{path}: no such file or folder; check the path")
     if info.type == pafs.FileType.File:
         if _format(inside) is None:
-            raise ParameterError(f"{path}: cannot tell the format; files end in {', '.join(FORMATS)}")
+            endings = f"{', '.join([*FORMATS, *_NAMED_ONLY])}, text files also in {_PACKED}"
+            raise ParameterError(f"{path}: cannot tell the format; files end in {endings}")
         return [_file(filesystem, info)]
     base = inside.rstrip("/")
     found = []
     for entry in filesystem.get_file_info(pafs.FileSelector(base, recursive=True)):
         names = entry.path[len(base) :].strip("/").split("/")
         hidden = any(name.startswith((".", "_")) and "=" not in name for name in names)
-        if entry.type == pafs.FileType.File and not hidden and _format(entry.path) is not None:
+        if entry.type == pafs.FileType.File and not hidden and _format(entry.path, FORMATS) is not None:
             found.append(_file(filesystem, entry))
     if not found:
         raise ParameterError(f"{path}: no data file in this folder; files end in {', '.join(FORMATS)}")
@@ -129,8 +133,11 @@ def _file(filesystem: Any, info: Any) -> DataFile:
     return DataFile(filesystem, info.path, file_format, info.size, info.mtime_ns, _partition(folders))
 
 
-def _format(path: str) -> str | None:
-    return FORMATS.get(PurePosixPath(path).suffix.lower())
+def _format(path: str, known: Mapping[str, str] = FORMATS | _NAMED_ONLY) -> str | None:
+    *_, inner, outer = ["", "", *(suffix.lower() for suffix in PurePosixPath(path).suffixes)]
+    if outer == _PACKED:
+        return known.get(inner) if known.get(inner) == "csv" else None
+    return known.get(outer)
 
 
 def _partition(folders: Sequence[str]) -> tuple[tuple[str, str | None], ...]:

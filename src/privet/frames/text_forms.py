@@ -37,7 +37,26 @@ _OF_BYTE = [
     bytes([byte]).decode("latin-1" if byte in (0x81, 0x8D, 0x8F, 0x90, 0x9D) else "cp1252") for byte in range(256)
 ]
 OTHERWISE_WINDOWS_1252 = "privet_windows_1252"
+_FORGIVING = "privet_forgiving_"
+
+
+def _forgiving(name: str) -> codecs.CodecInfo | None:
+    """Find an encoding that is decoded without errors, for readers that take its name only, such as PyArrow's."""
+    if not name.startswith(_FORGIVING):
+        return None
+    known = codecs.lookup(name.removeprefix(_FORGIVING))
+    if known.incrementaldecoder is None:
+        return None
+    decoder, errors = known.incrementaldecoder, _errors_of(known.name)
+    return codecs.CodecInfo(known.encode, known.decode, incrementaldecoder=lambda _="": decoder(errors), name=name)
+
+
+def _errors_of(encoding: str) -> str:
+    return OTHERWISE_WINDOWS_1252 if encoding.startswith("utf-8") else "replace"
+
+
 codecs.register_error(OTHERWISE_WINDOWS_1252, _as_windows_1252)
+codecs.register(_forgiving)
 
 
 @dataclass(frozen=True)
@@ -48,6 +67,11 @@ class TextOptions:
     encoding: str | None = None
     decimal: str | None = None
     na: tuple[str, ...] | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether the user says anything."""
+        return self != TextOptions()
 
     @classmethod
     def of(
@@ -65,9 +89,11 @@ class TextOptions:
         if encoding is not None:
             try:
                 encoding = codecs.lookup(encoding).name
-                b"a".decode(encoding)
+                known = "a".encode(encoding).decode(encoding) == "a"  # there are codecs of other things, too
             except (LookupError, ValueError, UnicodeError):
-                raise ParameterError(f"--encoding: {encoding!r} is unknown; e.g. utf-8, latin-1, utf-16") from None
+                known = False
+            if not known:
+                raise ParameterError(f"--encoding: {encoding!r} is unknown; e.g. utf-8, latin-1, utf-16")
         return cls(separator, encoding, decimal, None if na is None else tuple(dict.fromkeys(["", *na])))
 
 
@@ -96,7 +122,12 @@ class TextForm:
     @property
     def errors(self) -> str:
         """How a byte that does not fit the encoding is read: never with an error, since it is part of a record."""
-        return OTHERWISE_WINDOWS_1252 if self.encoding.startswith("utf-8") else "replace"
+        return _errors_of(self.encoding)
+
+    @property
+    def forgiving_encoding(self) -> str:
+        """The name of the encoding for readers that cannot be told how to treat such bytes."""
+        return _FORGIVING + self.encoding.replace("-", "_")
 
     def in_words(self) -> str:
         """The form in a few words."""
@@ -156,9 +187,7 @@ def _encoding(head: bytes) -> str:
 
 def _first_line(path: Path, head: bytes, encoding: str) -> str:
     """Return the first line: up to the first line break that is not within quotes."""
-    decoder = codecs.getincrementaldecoder(encoding)(
-        OTHERWISE_WINDOWS_1252 if encoding.startswith("utf-8") else "replace"
-    )
+    decoder = codecs.getincrementaldecoder(encoding)(_errors_of(encoding))
     text = decoder.decode(head)
     quoted = False
     for place, character in enumerate(text):
