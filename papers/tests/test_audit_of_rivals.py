@@ -10,7 +10,8 @@ from privet.audit.exact import exact_audit
 from privet.errors import UnsoundWarning
 from privet.privacy.terms import Allowance
 from privet.tables import MemoryTable
-from privet.trees.explicit_trees import Multiway, Threshold, TreeBuilder
+from privet.trees.explicit_trees import TreeBuilder
+from privet.trees.splits import Multiway, Threshold
 from privet.trees.structure import FeatureCodes
 from privet_papers import RGVForestClassifier
 from privet_papers.fletcher_islam_2017.fs import FSTree

@@ -12,9 +12,9 @@ from privet import Categorical, Numeric, Schema
 from privet.randomness.public import public_rng
 from privet.tables import Block, MemoryTable
 from privet.trees.candidates import Candidates
-from privet.trees.explicit_trees import Subset, Threshold
 from privet.trees.greedy import GreedyGrowth, SiblingHistogram
 from privet.trees.scores import SCORES
+from privet.trees.splits import Subset, Threshold
 from privet.trees.structure import FeatureCodes
 
 SCHEMA = Schema(

@@ -9,7 +9,8 @@ from privet import Categorical, Numeric, PrivaTreeClassifier, RandomDecisionFore
 from privet.errors import ParameterError
 from privet.models.forest import Forest, LeafCounts, LeafLabels
 from privet.models.reading import read_tree
-from privet.trees.explicit_trees import Multiway, Subset, Threshold, TreeBuilder
+from privet.trees.explicit_trees import TreeBuilder
+from privet.trees.splits import Multiway, Subset, Threshold
 from privet.trees.structure import FeatureCodes
 
 SCHEMA = Schema(

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from privet.errors import ParameterError
 from privet.models.forest import Forest, LeafCounts, LeafLabels, estimate_bytes
-from privet.trees.explicit_trees import ExplicitTrees, Threshold, TreeBuilder
+from privet.trees.explicit_trees import ExplicitTrees, TreeBuilder
 from privet.trees.random_trees import RandomTrees
+from privet.trees.splits import Threshold
 from privet.trees.structure import FeatureCodes
 from tests.unit.forests import encodings, grown, random_codes, small_encoding
 

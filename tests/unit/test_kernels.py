@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError
 from privet.schema.encoding import Encoding
 from privet.tables import Block
-from privet.trees.explicit_trees import Threshold, TreeBuilder
+from privet.trees.explicit_trees import TreeBuilder
 from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.kernels.histogram import NodeHistogram
 from privet.trees.kernels.vote import count_labels, sum_values
 from privet.trees.random_trees import RandomTrees
+from privet.trees.splits import Threshold
 from privet.trees.structure import FeatureCodes
 from tests.unit.forests import encodings, grown, plain_leaf, plain_route, random_codes, random_split, small_encoding
 

@@ -18,7 +18,8 @@ from privet.models.reading import (
     voted,
 )
 from privet.trees.random_trees import RandomTrees
-from privet.trees.structure import FeatureCodes, pack_sets
+from privet.trees.splits import pack_sets
+from privet.trees.structure import FeatureCodes
 from tests.unit.forests import grown, random_codes, small_encoding
 
 ENCODING = small_encoding()

@@ -15,7 +15,8 @@ from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels.blocks import BLOCK_ROWS
 from privet.trees.random_trees import RandomTrees
-from privet.trees.structure import FeatureCodes, Splits
+from privet.trees.splits import Splits
+from privet.trees.structure import FeatureCodes
 from tests.unit.forests import encodings, grown, plain_route, random_codes
 from tests.unit.forests import small_encoding as make_small_encoding
 

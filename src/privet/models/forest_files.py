@@ -10,7 +10,8 @@ from privet.models.forest import VOTINGS, Empty, Forest, LeafCounts, LeafLabels,
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.random_trees import RandomTrees, Rule
-from privet.trees.structure import FeatureCodes, Splits
+from privet.trees.splits import Splits
+from privet.trees.structure import FeatureCodes
 
 _SPLITS = ("feature", "cut", "missing_first", "set_index", "sets")
 _NODES = ("first_child", "n_children", "leaf", "tree_offsets", "leaves_per_tree")

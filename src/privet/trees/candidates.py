@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from privet.compiling import compiled, inlined, inner
 from privet.randomness.public import PublicRng
 from privet.tables.protocol import IntArray
-from privet.trees.explicit_trees import Split, Subset, Threshold, children_by_code
 from privet.trees.scores import Score, child_score
+from privet.trees.splits import Split, Subset, Threshold, children_by_code
 from privet.trees.structure import FeatureCodes
 
 

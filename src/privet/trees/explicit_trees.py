@@ -1,6 +1,6 @@
 """Trees of any shape, as flat arrays of nodes; and a builder that grows them level by level."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from privet.compiling import compiled
 from privet.errors import ParameterError
-from privet.tables.protocol import IntArray
 from privet.trees.kernels import explicit
 from privet.trees.kernels.blocks import BLOCK_ROWS
 from privet.trees.kernels.node_tests import Nodes, NodeTests
-from privet.trees.kernels.step_down import StepDown
-from privet.trees.structure import MOST_LEAVES, NEVER, FeatureCodes, Splits, Trees, check_number_of_leaves, pack_sets
+from privet.trees.splits import NEVER, Multiway, Split, Splits, StepDown, children_by_code, split_table
+from privet.trees.structure import MOST_LEAVES, FeatureCodes, Trees, check_number_of_leaves
 
 
 @compiled
@@ -181,71 +180,6 @@ class ExplicitTrees(Trees):
     def route_assigned(self, codes: NDArray[Any], trees: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the leaf id of each row in its own tree only; -1 where there is no such tree."""
         return explicit.route_explicit_assigned(codes, trees, self._tests, self._nodes)
-
-
-@dataclass(frozen=True)
-class Threshold:
-    """Codes up to `cut` go to the first child; missing ones as well if `missing_first`, else to the second."""
-
-    feature: int
-    cut: int
-    missing_first: bool = False
-
-
-@dataclass(frozen=True)
-class Subset:
-    """Codes in the set go to the second child, all others to the first."""
-
-    feature: int
-    codes: Collection[int]
-
-
-@dataclass(frozen=True)
-class Multiway:
-    """Every code has its own child."""
-
-    feature: int
-
-
-Split = Threshold | Subset | Multiway
-
-
-def children_by_code(domains: FeatureCodes, splits: Sequence[Split | None]) -> tuple[IntArray, NDArray[np.int32]]:
-    """Return the feature of each split, and for every code which of the children it leads to; zeros for None.
-
-    A feature with fewer codes than the longest has entries to spare, which no record reaches.
-    """
-    feature = np.array([0 if split is None else split.feature for split in splits], dtype=np.int64)
-    child = np.zeros((len(splits), int(domains.n_codes.max())), np.int32)
-    for row, split in zip(child, splits, strict=True):
-        match split:
-            case Threshold():
-                row[split.cut + 1 :] = 1
-                if split.missing_first:
-                    row[domains.missing[split.feature]] = 0
-            case Subset():
-                row[list(split.codes)] = 1
-            case Multiway():
-                row[:] = np.minimum(np.arange(row.size), domains.n_codes[split.feature] - 1)
-    return feature, child
-
-
-def split_table(domains: FeatureCodes, splits: Sequence[Split | None]) -> Splits:
-    """Return a list of splits as flat arrays, one entry each; a leaf's for None."""
-    feature, cut, set_index = (np.full(len(splits), empty, np.int32) for empty in (-1, 0, -1))
-    missing_first = np.zeros(len(splits), np.bool_)
-    sets: list[Collection[int]] = []
-    for index, split in enumerate(splits):
-        if split is None:
-            continue
-        feature[index] = split.feature
-        match split:
-            case Threshold():
-                cut[index], missing_first[index] = split.cut, split.missing_first
-            case Subset():
-                set_index[index] = len(sets)
-                sets.append(split.codes)
-    return Splits(feature, cut, missing_first, set_index, pack_sets(sets, int(domains.n_codes.max())))
 
 
 @dataclass

@@ -15,7 +15,8 @@ from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels import implicit
 from privet.trees.kernels.implicit import Lanes, MultiwayTable, RandomRule
-from privet.trees.structure import FeatureCodes, Splits, Trees, check_number_of_leaves, n_words
+from privet.trees.splits import Splits, n_words
+from privet.trees.structure import FeatureCodes, Trees, check_number_of_leaves
 
 _WITHOUT_KNOWLEDGE = 8 << 30
 _ARRAYS = 4  # the sum, one block's counts, the noise, and the leaves' shares

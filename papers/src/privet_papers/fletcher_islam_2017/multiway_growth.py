@@ -12,11 +12,12 @@ from privet.compiling import compiled, inner
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
 from privet.tables.protocol import IntArray, Table
-from privet.trees.explicit_trees import ExplicitTrees, Multiway, Split, Threshold, TreeBuilder
+from privet.trees.explicit_trees import ExplicitTrees, TreeBuilder
 from privet.trees.greedy import AtRoot
 from privet.trees.kernels.blocks import Whole
 from privet.trees.kernels.histogram import NodeHistogram
 from privet.trees.scores import SCORES, head_start, score_of_counts
+from privet.trees.splits import Multiway, Split, Threshold
 from privet.trees.structure import FeatureCodes
 
 CRITERIA = ("max", "gini", "information")

@@ -34,11 +34,12 @@ from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
 from privet.trees.candidates import Candidates
-from privet.trees.explicit_trees import Split, Subset, Threshold, TreeBuilder
+from privet.trees.explicit_trees import TreeBuilder
 from privet.trees.greedy import AtRoot, GreedyGrowth
 from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.kernels.histogram import NodeHistogram
 from privet.trees.quantiles import JointQuantiles, OfFeature, counts_by_cell
+from privet.trees.splits import Split, Subset, Threshold
 from privet.trees.structure import FeatureCodes
 from privet_papers.framework.printed import PrintedClassifier, pure_epsilon
 from privet_papers.vos_2023.one_against_rest import STEPS, average_gini

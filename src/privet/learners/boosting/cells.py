@@ -19,9 +19,8 @@ from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
 from privet.tables.protocol import Block, IntArray
 from privet.trees.candidates import Candidates, Walk, orders, thresholds
-from privet.trees.explicit_trees import Split, Threshold
 from privet.trees.kernels.blocks import Whole
-from privet.trees.kernels.step_down import StepDown
+from privet.trees.splits import Split, StepDown, Threshold
 from privet.trees.structure import FeatureCodes
 
 CELL_STATE = "cell"
