@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from privet.errors import BudgetError, ModelFileError, PrivetError
-from privet.privacy.events import Cost, Mechanism
+from privet.privacy.events import Cost, Mechanism, Sequential
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms, unproven
 from privet.privacy.text import ledger_from_dict
@@ -75,6 +75,21 @@ def test_a_fit_that_would_cost_more_than_was_planned_is_refused_though_it_is_all
     with pytest.raises(BudgetError, match="planned"):
         ledger.charge(part(1))
     assert len(ledger.events) == 1
+
+
+@pytest.mark.parametrize("tight", ["parallel", "branch"])
+def test_a_scope_keeps_to_what_was_planned_for_it_though_the_whole_has_room(tight):
+    ledger, planned = Ledger(TERMS, Allowance.of(10)), Sequential((part(1), part(1)))
+    most = {"parallel": planned.cost, "branch": planned.cost, tight: Cost.pure(Fraction(3, 2))}
+    with ledger.parallel(most["parallel"]), ledger.branch(most["branch"]):
+        ledger.charge(part(1))
+        with pytest.raises(BudgetError, match="planned"):
+            ledger.charge(part(1))
+        with pytest.raises(BudgetError, match="planned"), ledger.filter("rounds", Cost.pure(Fraction(1))):
+            pytest.fail("a filter that the branch has no room for was opened")
+        ledger.charge(part("0.5"))
+    ledger.charge(part(5))
+    assert [event.cost.epsilon for event in ledger.events] == [1, Fraction(1, 2), 5]
 
 
 def test_gaussian_noise_does_not_fit_a_pure_allowance():

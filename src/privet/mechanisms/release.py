@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError, PrivetError
 from privet.mechanisms import raw_records, samplers
 from privet.mechanisms.joint_exponential import best_cuts
-from privet.privacy.events import Event, Filter, Mechanism, Mixture
+from privet.privacy.events import Event, Filter, Mechanism, Mixture, Parallel, Sequential
 from privet.privacy.ledger import SEEDED, STAND_IN, Ledger
 from privet.randomness.hashing import siphash_parts
 from privet.randomness.public import SeededSource
@@ -173,15 +173,15 @@ class Release:
             yield
 
     @contextmanager
-    def parallel(self) -> Iterator[None]:
-        """Charges and branches inside see disjoint records: the largest counts."""
-        with self.ledger.parallel():
+    def parallel(self, planned: Parallel) -> Iterator[None]:
+        """Charges and branches inside see disjoint records: the largest counts, and stays within what was planned."""
+        with self.ledger.parallel(planned.cost):
             yield
 
     @contextmanager
-    def branch(self) -> Iterator[None]:
-        """Charges inside look at the same part of a mixture or a parallel scope, and add up."""
-        with self.ledger.branch():
+    def branch(self, planned: Sequential) -> Iterator[None]:
+        """Charges inside look at the same part of a mixture or a parallel scope; their sum stays as planned."""
+        with self.ledger.branch(planned.cost):
             yield
 
 

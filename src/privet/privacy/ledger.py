@@ -67,6 +67,7 @@ class Ledger:
         scope.add(event)
         if not isinstance(scope, _FilterScope):  # a filter's whole cap was charged when it was opened
             try:
+                self._refuse_beyond_scopes(event.name)
                 self._refuse_overspending(self.cost, event.name)
             except PrivetError:  # also where a mixture has no such part
                 scope.take_back()
@@ -80,9 +81,9 @@ class Ledger:
             self._doubts.append(reason)
 
     @contextmanager
-    def parallel(self) -> Iterator[None]:
-        """Events and branches charged inside see disjoint records: the largest counts."""
-        with self._scope(_Scope(Parallel)):
+    def parallel(self, most: Cost | None = None) -> Iterator[None]:
+        """Events and branches charged inside see disjoint records: the largest counts, and `most` is not exceeded."""
+        with self._scope(_Scope(Parallel, most)):
             yield
 
     @contextmanager
@@ -111,9 +112,9 @@ class Ledger:
             yield
 
     @contextmanager
-    def branch(self) -> Iterator[None]:
-        """One branch of a parallel scope or a mixture: events charged inside add up."""
-        with self._scope(_Scope(Sequential)):
+    def branch(self, most: Cost | None = None) -> Iterator[None]:
+        """One branch of a parallel scope or a mixture: events charged inside add up, and do not exceed `most`."""
+        with self._scope(_Scope(Sequential, most)):
             yield
 
     @property
@@ -191,6 +192,17 @@ class Ledger:
                 f"nothing was drawn. Ask for a larger epsilon or a smaller share"
             )
 
+    def _refuse_beyond_scopes(self, name: str) -> None:
+        """Refuse what some open scope was not planned for, even if the whole has room for it."""
+        inner: Composition | None = None
+        for scope in reversed(self._open[1:]):
+            inner = scope.close(inner)
+            if scope.most is not None and exceeds(inner.cost, scope.most):
+                raise BudgetError(
+                    f"{name} would cost more than was planned for its part of the records; nothing was drawn. "
+                    "This is an error of the learner"
+                )
+
     def _whole(self) -> Composition:
         inner: Composition | None = None
         for scope in reversed(self._open):
@@ -204,6 +216,7 @@ class Ledger:
         # closing a scope never fails, and nothing that was drawn is ever missing from the ledger.
         self._open.append(scope)
         try:
+            self._refuse_beyond_scopes(name)
             self._refuse_overspending(self.cost, name)
         except PrivetError:
             self._open.pop()
@@ -254,10 +267,11 @@ _Kind = Callable[[tuple[Composition, ...]], Composition]
 
 
 class _Scope:
-    """A composition that is still open."""
+    """A composition that is still open; `most` is what was planned for it, where that is known."""
 
-    def __init__(self, kind: _Kind) -> None:
+    def __init__(self, kind: _Kind, most: Cost | None = None) -> None:
         self.kind = kind
+        self.most = most
         self.parts: list[Composition] = []
 
     def add(self, part: Composition) -> None:

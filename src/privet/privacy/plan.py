@@ -15,7 +15,8 @@ class Plan(ABC):
     """How a learner will spend, decided before it sees data.
 
     Each learner has its own kind of plan: a frozen dataclass with its events as fields. Growth charges these very
-    objects, and opens its scopes (`Release.mixture`, `Release.filter`) with the very compositions that were planned.
+    objects, and opens its scopes (`Release.mixture`, `filter`, `parallel`, `branch`) with the very compositions that
+    were planned.
     """
 
     @property

@@ -266,6 +266,25 @@ class Candidates:
         )
 
 
+def count_candidates(domains: FeatureCodes) -> int:
+    """Return how many splits `Candidates.all_of` lists by itself; a plan needs their number before there are any.
+
+    Examples
+    --------
+    >>> from privet import Categorical, Numeric, Schema
+    >>> schema = Schema({"age": Numeric(0, 9), "colour": Categorical(["red", "green", "blue"])}, classes=[0, 1])
+    >>> count_candidates(FeatureCodes.of(schema.encoding(bins=10)))  # nine cuts, and three ways to divide the colours
+    12
+    """
+    features = domains.splittable
+    n_codes, cuts = domains.n_codes[features], domains.n_cells[features] - 1
+    many = n_codes + np.maximum(1, WALKS // n_codes) * (n_codes - 3)  # each code alone, and prefixes of some orders
+    subsets = (1 << np.minimum(n_codes, ALL_SUBSETS_UP_TO) - 1) - 1
+    unordered = np.where(n_codes <= ALL_SUBSETS_UP_TO, subsets, many)
+    ordered = np.where(domains.missing[features] < 0, cuts, 2 * cuts + 1)
+    return int(np.where(domains.ordered[features], ordered, unordered).sum())
+
+
 def thresholds(domains: FeatureCodes, feature: int, cuts: Sequence[int]) -> Iterator[Walk]:
     """Yield the walks of an ordered feature's cuts, with missing values on either side."""
     cells = tuple(range(int(domains.n_cells[feature])))

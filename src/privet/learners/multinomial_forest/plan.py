@@ -47,15 +47,16 @@ class HonestTreePlan:
     @cached_property
     def mixture(self) -> Mixture | None:
         """The two parts, for a coin that makes a record one or the other; None where there is no coin."""
-        return None if self.weights is None else Mixture(self.weights, (self._structure, self.labels))
+        return None if self.weights is None else Mixture(self.weights, (self.structure, self.labels))
 
     @property
     def whole(self) -> Composition:
         """All that the tree charges."""
-        return self.mixture or Sequential((self._structure, self.labels))
+        return self.mixture or Sequential((self.structure, self.labels))
 
-    @property
-    def _structure(self) -> Sequential:
+    @cached_property
+    def structure(self) -> Sequential:
+        """What structure points choose, level by level."""
         return Sequential(tuple(event for level in self.levels for event in level.events))
 
 

@@ -119,7 +119,7 @@ class MultinomialForest:
         for tree in plan.trees:
             # Section 3.1. Differs from the paper: by a coin for each record, not into parts of a fixed size.
             with _two_parts(table, release, tree) as (structure, estimation):
-                with release.branch():
+                with release.branch(tree.structure):
                     growth = GreedyGrowth(structure, stages.candidates, at_once)
                     # Line 3. Differs from the paper: to a fixed depth, since a stop would reveal what is in a node.
                     for level in tree.levels:

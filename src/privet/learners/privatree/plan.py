@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from privet.privacy.events import Composition, Event, Parallel, Sequential
+from privet.privacy.events import Event, Parallel, Sequential
 from privet.privacy.plan import Plan
 from privet.privacy.terms import Share
 from privet.trees.quantiles import OfFeature
@@ -144,15 +144,17 @@ class TreePlan:
     levels: tuple[LevelPlan, ...]
     leaves: Event
 
-    @property
-    def path(self) -> tuple[Composition, ...]:
-        """The events on a record's path. Nodes that stop and nodes that go on have no record in common."""
-        below: tuple[Composition, ...] = (self.leaves,)
-        for level in reversed(self.levels):
-            if level.early is not None:
-                below = (Parallel((level.early, Sequential(below))),)
-            below = (level.choice, *below)
-        return below
+    def path(self, level: int = 0) -> Sequential:
+        """What a record meets on its way from a node of this level (0: the root) to its leaf."""
+        if level == len(self.levels):
+            return Sequential((self.leaves,))
+        stop = self.stop_or_go_on(level)
+        return Sequential((self.levels[level].choice, *(self.path(level + 1).parts if stop is None else (stop,))))
+
+    def stop_or_go_on(self, level: int) -> Parallel | None:
+        """What follows the choice of a level where nodes may stop; those that do share no record with all others."""
+        early = self.levels[level].early
+        return None if early is None else Parallel((early, self.path(level + 1)))
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,7 @@ class PrivaTreePlan(Plan):
     @property
     def whole(self) -> Sequential:
         """Costs add up along a path; siblings see disjoint records."""
-        paths = (part for tree in self.trees for part in tree.path)
+        paths = (part for tree in self.trees for part in tree.path().parts)
         return Sequential((*(of.event for of in self.quantiles), *paths))
 
     @property

@@ -23,12 +23,12 @@ from privet.models.forest import Forest, LeafCounts, LeafLabels
 from privet.parameters import check_choice, check_whole, exact
 from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms
-from privet.randomness.public import PublicRng, public_rng
+from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
 from privet.tables.protocol import IntArray
-from privet.trees.candidates import Candidates
+from privet.trees.candidates import Candidates, count_candidates
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.greedy import GreedyGrowth
 from privet.trees.quantiles import JointQuantiles, OfFeature, QuantileSearch
@@ -76,7 +76,7 @@ class PrivaTree:
         """
         score, part = SCORES[self.criterion], _times(share, Fraction(1, self._passes))
         n_rows = None if hints.n_rows is None else hints.n_rows * self._passes // self.n_trees
-        n_candidates = len(Candidates.all_of(FeatureCodes.of(encoding), public_rng(0)))
+        n_candidates = count_candidates(FeatureCodes.of(encoding))
         worst = label_error(encoding.n_classes) * (BUDGET_OF_COUNTS_OVER_LABELS if self.leaves == "counts" else 1)
         budget = tree_budget(self.max_depth, n_candidates, part, terms.steps, n_rows, worst / self.max_leaf_error)
         if self.leaf_part is not None and budget.depth:
@@ -129,8 +129,8 @@ class PrivaTree:
             values = self._leaf_values(growth.leaf_counts, release, tree.leaves)  # lines 8 and 9
             return [(growth.open_trees, values)]
         # Lines 11 and 12. Differs from the paper: exact counts, one private choice among all features' splits.
-        choice, early = tree.levels[level].choice, tree.levels[level].early
-        if early is None:
+        choice, early, scope = tree.levels[level].choice, tree.levels[level].early, tree.stop_or_go_on(level)
+        if early is None or scope is None:
             growth.split(release.choose(growth.scores(SCORES[self.criterion]), choice))  # lines 13 and 14
             return self._grow_tree(growth, release, tree, level + 1)
         scores = growth.scores(SCORES[self.criterion], _stop_bonus(growth.n_candidates, choice))
@@ -138,12 +138,12 @@ class PrivaTree:
         stopped, counts, trees = chosen == growth.n_candidates, growth.leaf_counts, np.array(growth.open_trees)
         growth.split(chosen)
         leaves: list[GrownLeaves] = []
-        with release.parallel():  # nodes that stop and nodes that go on have no record in common
+        with release.parallel(scope):
             if stopped.any():
                 values = self._leaf_values(counts[stopped], release, early)
                 leaves.append((trees[stopped].tolist(), values))
             if growth.n_open:
-                with release.branch():
+                with release.branch(tree.path(level + 1)):
                     leaves.extend(self._grow_tree(growth, release, tree, level + 1))
         return leaves
 
