@@ -97,11 +97,8 @@ def model(request):
 
 
 def expected(model, frame):
-    answers = model.predict(frame[list(model.schema_.features)])
-    shares = (
-        None if isinstance(model.schema_.target, Numeric) else model.predict_proba(frame[list(model.schema_.features)])
-    )
-    return answers, shares
+    X = frame[list(model.schema_.feature_columns)]
+    return model.predict(X), None if isinstance(model.schema_.target, Numeric) else model.predict_proba(X)
 
 
 def agree(model, frame, answers, shares):
@@ -139,6 +136,8 @@ def test_the_python_scorer_imports_the_standard_library_alone(model):
         "from __future__ import annotations",
         "import math",
         "from bisect import bisect_left",
+        "from datetime import date, datetime",
+        "from hashlib import blake2b",
         "from typing import Any",
     ]
 

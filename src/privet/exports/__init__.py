@@ -6,6 +6,7 @@ in a format is refused.
 
 from __future__ import annotations
 
+from privet.exports.buckets import with_buckets
 from privet.exports.onnx_file import onnx_inputs, to_onnx
 from privet.exports.scikit import ReleasedTree, to_sklearn_tree
 from privet.exports.scorers import to_javascript, to_python
@@ -23,4 +24,5 @@ __all__ = [
     "to_shap",
     "to_sklearn_tree",
     "to_sql",
+    "with_buckets",
 ]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from datetime import date, datetime
+from hashlib import blake2b
 from typing import Any
 
 MODEL: dict[str, Any] = {}
@@ -38,7 +40,7 @@ def predict_proba(record: Any) -> list[float]:
 
 def scores(record: Any) -> list[float]:
     """Return the sums that the answers are made of."""
-    codes = [code(feature, record.get(feature["name"])) for feature in MODEL["features"]]
+    codes = [code(feature, record.get(feature.get("column", feature["name"]))) for feature in MODEL["features"]]
     total = list(MODEL["start"])
     for table in MODEL["tables"]:
         cell = 0
@@ -75,6 +77,10 @@ def code(feature: Any, value: Any) -> Any:
     """Return the code of a value."""
     if value is None or value != value:
         return feature["missing"]
+    if "as" in feature:
+        value = made(feature, value)
+        if value is None or feature["as"] != "days":
+            return feature["missing"] if value is None else value
     if "cuts" in feature:
         try:
             value = float(value)
@@ -87,6 +93,38 @@ def code(feature: Any, value: Any) -> Any:
         return PLACES[feature["name"]].get(value, feature["unknown"])
     except TypeError:  # a value that nothing can be looked up by
         return feature["unknown"]
+
+
+def made(feature: Any, value: Any) -> Any:
+    """Return what a feature makes of a value: a bucket, a number of days, a month or a weekday; None if it cannot."""
+    try:
+        if feature["as"] == "bucket":
+            digest = blake2b(text_of(value).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            return int.from_bytes(digest, "big") % feature["buckets"]
+        day = day_of(value, feature.get("form"))
+        if feature["as"] == "days":
+            return day
+        whole = date.fromordinal(day + date(1970, 1, 1).toordinal())
+        return whole.weekday() if feature["as"] == "weekday" else whole.month - 1
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def day_of(value: Any, form: Any) -> int:
+    """Return the number of days from 1970-01-01 to a date, which may be a text or that number."""
+    if isinstance(value, str):
+        text = value.strip()
+        if form is None and text[10:11] not in ("", "T", " "):
+            raise ValueError(text)
+        value = date.fromisoformat(text[:10]) if form is None else datetime.strptime(text, form)
+    return value.toordinal() - date(1970, 1, 1).toordinal() if isinstance(value, date) else math.floor(value)
+
+
+def text_of(value: Any) -> str:
+    """Return the text that a value is hashed by: the same for 5, 5.0 and "5"."""
+    if isinstance(value, str):
+        return value
+    return str(int(value)) if value == int(value) else repr(float(value))
 
 
 PLACES = {

@@ -7,15 +7,18 @@ into it as data. No code is made from names or values of a model.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from privet.errors import ParameterError
-from privet.exports.scoring import CodedFeature, Scoring, refuse_made, scoring_of
+from privet.exports.date_forms import as_expression
+from privet.exports.scoring import CodedFeature, Scoring, scoring_of
 from privet.privacy.certificate import certificate
 from privet.schema.encoding import RangeTarget
+from privet.schema.readings import Buckets, Days, Part
 
 MOST_VALUES = 1 << 22  # of leaves, tables and nodes, some 50 MB of text
 
@@ -24,7 +27,8 @@ def to_python(estimator: Any) -> str:
     """Return a fitted model as a Python program without dependencies.
 
     It has ``predict(record)`` and, for a classifier, ``predict_proba(record)``; a record is a mapping from names to
-    values, where None, NaN or no entry is a missing value. Any Python from 3.8 on runs it.
+    values, where None, NaN or no entry is a missing value. Dates may be dates, texts or numbers of days since
+    1970-01-01. Any Python from 3.8 on runs it.
 
     Parameters
     ----------
@@ -48,7 +52,7 @@ def to_python(estimator: Any) -> str:
     >>> scorer["predict"](person) == tree.predict(adult.test[0][:1])[0]
     True
     """
-    model = _data(refuse_made(scoring_of(estimator), "a program of its own"), _guarantee(estimator))
+    model = _data(scoring_of(estimator), _guarantee(estimator), lambda _, form: form)
     lines = [f"    {key!r}: {value!r}," for key, value in model.items()]
     return _filled("plain_scorer.py", "MODEL: dict[str, Any] = {}", ["MODEL = {", *lines, "}"])
 
@@ -57,8 +61,8 @@ def to_javascript(estimator: Any) -> str:
     """Return a fitted model as a JavaScript program without dependencies, for browsers and Node.
 
     It has ``predict(record)`` and, for a classifier, ``predictProba(record)``; a record is an object from names to
-    values, where null, undefined or NaN is a missing value. In a browser both are in ``privetModel``, in Node they are
-    exported.
+    values, where null, undefined or NaN is a missing value. Dates may be texts, numbers of days since 1970-01-01, or
+    Date objects, of which the day in UTC is taken. In a browser both are in ``privetModel``, in Node they are exported.
 
     Parameters
     ----------
@@ -79,7 +83,7 @@ def to_javascript(estimator: Any) -> str:
     >>> "predictProba" in to_javascript(tree)
     True
     """
-    model = _data(refuse_made(scoring_of(estimator), "a program of its own"), _guarantee(estimator))
+    model = _data(scoring_of(estimator), _guarantee(estimator), as_expression)
     lines = [f"    {json.dumps(key)}: {_script(value)}," for key, value in model.items()]
     return _filled("plain_scorer.js", "  const MODEL = {};", ["  const MODEL = {", *lines, "  };"])
 
@@ -101,8 +105,8 @@ def _guarantee(estimator: Any) -> str:
     return str(certificate(estimator.privacy_, estimator.schema_, "")["guarantee"])
 
 
-def _data(scoring: Scoring, guarantee: str) -> dict[str, Any]:
-    """Return what a scorer needs, as plain values."""
+def _data(scoring: Scoring, guarantee: str, form_of_dates: Callable[[str, str], str]) -> dict[str, Any]:
+    """Return what a scorer needs, as plain values; how texts write dates is said in the scorer's own way."""
     n_nodes = 0 if scoring.trees is None else scoring.trees.leaf.size
     size = 3 * n_nodes + scoring.values.size + sum(table.values.size for table in scoring.tables)
     if size > MOST_VALUES:
@@ -116,7 +120,7 @@ def _data(scoring: Scoring, guarantee: str) -> dict[str, Any]:
         "guarantee": guarantee,
         **goal,
         "link": scoring.link,
-        "features": [_feature(feature) for feature in scoring.features],
+        "features": [_feature(feature, form_of_dates) for feature in scoring.features],
         "start": scoring.start.tolist(),
         "bounds": None if scoring.bounds is None else list(scoring.bounds),
         "tables": [{"features": [*table.features], "values": table.values.tolist()} for table in scoring.tables],
@@ -124,10 +128,26 @@ def _data(scoring: Scoring, guarantee: str) -> dict[str, Any]:
     }
 
 
-def _feature(feature: CodedFeature) -> dict[str, Any]:
+def _feature(feature: CodedFeature, form_of_dates: Callable[[str, str], str]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    match feature.reading:
+        case Buckets(buckets):
+            return {"name": feature.name, "as": "bucket", "buckets": buckets, **_others(feature)}
+        case Days(form):
+            made = {"as": "days"}
+        case Part(of, part, form):
+            made = {"column": of, "as": part}
+        case None:
+            form = None
+    if form is not None:
+        made["form"] = form_of_dates(feature.name, form)
     values = {"cuts": list(feature.cuts)} if feature.cuts is not None else {"categories": list(feature.categories)}
-    others = {"codes": feature.n_codes, "missing": feature.missing, "unknown": feature.unknown}
-    return {"name": feature.name, **values, **others, **({"words": dict(feature.words)} if feature.words else {})}
+    words = {"words": dict(feature.words)} if feature.words else {}
+    return {"name": feature.name, **made, **values, **_others(feature), **words}
+
+
+def _others(feature: CodedFeature) -> dict[str, int]:
+    return {"codes": feature.n_codes, "missing": feature.missing, "unknown": feature.unknown}
 
 
 def _trees(scoring: Scoring) -> dict[str, Any]:

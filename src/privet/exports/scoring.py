@@ -7,7 +7,7 @@ The form below keeps only the cuts that make a difference.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,6 @@ Bools = NDArray[np.bool_]
 Link = Literal["shares", "lifted", "logistic", "softmax", "range"]
 
 _UNIT = 2.0**-SCORE_BITS
-_MADE: dict[Any, str] = {Days: "a number of days", Part: "a part of a date", Buckets: "a bucket of a hash"}
 
 
 @dataclass(frozen=True)
@@ -51,8 +50,8 @@ class CodedFeature:
         The codes of a missing value and of a category that is not listed.
     words : tuple of (str, int)
         Texts that stand for a category as well, in lower case and without spaces around them, and its code.
-    made : str or None
-        For a feature whose values privet makes of what is in the table: what they are.
+    reading : Days, Part, Buckets or None
+        How values are made of what is in the table, where they are not what stands there.
     """
 
     name: str
@@ -62,7 +61,12 @@ class CodedFeature:
     missing: int
     unknown: int
     words: tuple[tuple[str, int], ...] = ()
-    made: str | None = None
+    reading: Days | Part | Buckets | None = None
+
+    @property
+    def source(self) -> str:
+        """The column that holds the values: the feature's own, unless it is a part of a date in another."""
+        return self.reading.of if isinstance(self.reading, Part) else self.name
 
     @property
     def holds_truth(self) -> bool:
@@ -211,19 +215,8 @@ def _coded(column: Column) -> CodedFeature:
         column.code_of_missing,
         column.code_of_unknown,
         tuple((word, int(value)) for word, value in TRUTH.items()) if isinstance(column.reading, Truth) else (),
-        _MADE.get(type(column.reading)),
+        column.reading if isinstance(column.reading, Days | Part | Buckets) else None,
     )
-
-
-def refuse_made(scoring: Scoring, kind: str) -> Scoring:
-    """Refuse features that a program or statement would have to make of a table's values; else return the scoring."""
-    for feature in scoring.features:
-        if feature.made is not None:
-            raise ParameterError(
-                f"feature {feature.name!r} is read as {feature.made}, which {kind} cannot make of a table's values; "
-                "predict with privet itself, or export to ONNX and make its inputs with onnx_inputs"
-            )
-    return scoring
 
 
 def _compact(whole: Scoring) -> Scoring:

@@ -12,10 +12,14 @@ from typing import Any
 import numpy as np
 
 from privet.errors import ParameterError
-from privet.exports.scoring import CodedFeature, Scoring, refuse_made, scoring_of
+from privet.exports.buckets import bucket_column
+from privet.exports.scoring import CodedFeature, Scoring, scoring_of
+from privet.exports.sql_dates import date_column, date_literal, date_steps, part_literal
+from privet.exports.sql_dates import quoted as _name
 from privet.frames.columns import Category
 from privet.privacy.certificate import certificate
 from privet.schema.encoding import RangeTarget
+from privet.schema.readings import Buckets, Days, Part
 
 MOST_VALUES = 1 << 19  # of leaves and cells, each with every score: some 20 MB of text
 
@@ -32,8 +36,10 @@ def to_sql(
 
     The statement needs no extension and no function but ``EXP``; it runs in DuckDB, SQLite and PostgreSQL, and gives
     ``prediction`` and, for a classifier, ``probability_...`` for each class. Truth values may be stored as such, as 0
-    and 1, or as words. A value that is NaN rather than NULL is taken for a large number by most databases: turn it into
-    NULL first.
+    and 1, or as words. Dates may be stored as such, as points in time, or as texts in the schema's or in ISO's form;
+    not as numbers of days. For a hashed feature the table has a column of buckets, ``..._bucket``, which `with_buckets`
+    makes, since databases do not know the hash. A value that is NaN rather than NULL is taken for a large number by
+    most databases: turn it into NULL first.
 
     Parameters
     ----------
@@ -50,7 +56,8 @@ def to_sql(
     Raises
     ------
     ParameterError
-        If the model is too large for a statement, or lists strings and numbers in one feature.
+        If the model is too large for a statement, lists strings and numbers in one feature, or has dates in texts of a
+        form that SQL cannot read.
 
     Examples
     --------
@@ -72,8 +79,22 @@ def to_sql(
     <BLANKLINE>
     """
     guarantee = certificate(estimator.privacy_, estimator.schema_, "")["guarantee"]
-    statement = scoring_to_sql(refuse_made(scoring_of(estimator), "SQL"), table, keep, materialized)
-    return f"-- {_one_line(str(guarantee))}\n{statement}"
+    scoring = scoring_of(estimator)
+    statement = scoring_to_sql(scoring, table, keep, materialized)
+    return "\n".join(f"-- {_one_line(remark)}" for remark in (str(guarantee), *_needed(scoring))) + f"\n{statement}"
+
+
+def _needed(scoring: Scoring) -> list[str]:
+    """Say which columns of buckets the table must have."""
+    hashed = [feature.name for feature in scoring.features if isinstance(feature.reading, Buckets)]
+    taken = {feature.source for feature in scoring.features}
+    for name in hashed:
+        if bucket_column(name) in taken:
+            raise ParameterError(
+                f"the buckets of {name!r} would be read from {bucket_column(name)!r}, which is a feature of its own; "
+                "rename that feature"
+            )
+    return [f"{_name(bucket_column(name))} must hold the bucket of {_name(name)}: with_buckets" for name in hashed]
 
 
 def scoring_to_sql(scoring: Scoring, table: str, keep: Sequence[str] | None, materialized: bool) -> str:
@@ -88,6 +109,9 @@ def scoring_to_sql(scoring: Scoring, table: str, keep: Sequence[str] | None, mat
     ends = [f"_{name}" for name in scoring.classes] if n_scores > 1 else [""]
     scores, bases = ([_name(f"{what}{end}") for end in ends] for what in ("score", "base"))
     steps, source = [], _name(table)
+    for number, added in enumerate(date_steps(scoring.features)):
+        steps.append(_step(f"dates_{number}", list(added.values()), list(added), source))
+        source = f"dates_{number}"
     if scoring.tables:
         steps.append(_step("based", [_base(scoring, place) for place in range(n_scores)], bases, source))
         source = "based"
@@ -172,10 +196,11 @@ def _case(feature: CodedFeature, said: Sequence[str]) -> str:
 
 
 def _ranges(feature: CodedFeature, said: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
-    name, cuts, missing = _name(feature.name), feature.cuts or (), said[feature.missing]
+    name, cuts, missing = _column(feature), feature.cuts or (), said[feature.missing]
+    write = date_literal if isinstance(feature.reading, Days) else _number
     runs = [(cuts[code], said[code]) for code in range(len(cuts)) if said[code] != said[code + 1]]
     otherwise = said[len(cuts)]
-    whens = [(f"{name} <= {_number(cut)}", then) for cut, then in runs]
+    whens = [(f"{name} <= {write(cut)}", then) for cut, then in runs]
     if missing == otherwise:  # a comparison with NULL is not true
         return whens, otherwise
     if len(whens) == 1 and missing == whens[0][1]:
@@ -184,7 +209,7 @@ def _ranges(feature: CodedFeature, said: Sequence[str]) -> tuple[list[tuple[str,
 
 
 def _groups(feature: CodedFeature, said: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
-    name, otherwise, missing = _name(feature.name), said[feature.unknown], said[feature.missing]
+    name, otherwise, missing = _column(feature), said[feature.unknown], said[feature.missing]
     groups: dict[str, list[Category]] = {}
     for category, then in zip(feature.categories, said, strict=False):
         if then != otherwise:
@@ -197,7 +222,10 @@ def _groups(feature: CodedFeature, said: Sequence[str]) -> tuple[list[tuple[str,
 
 def _one_of(feature: CodedFeature, categories: Sequence[Category]) -> str:
     """Return the test whether a value is one of some categories."""
-    name, strings = _name(feature.name), feature.holds_strings
+    name, strings = _column(feature), feature.holds_strings
+    if isinstance(feature.reading, Part):
+        places = [feature.categories.index(category) for category in categories]
+        return f"{name} IN ({', '.join(part_literal(feature.reading, place) for place in places)})"
     if not feature.holds_truth:
         return f"{name} IN ({', '.join(_literal(category, strings) for category in categories)})"
     # Databases keep truth values as such, as numbers or as words, and compare none of these with another.
@@ -262,8 +290,10 @@ def _literal(value: Category, strings: bool) -> str:
     return str(int(value)) if float(value).is_integer() else _number(float(value))
 
 
-def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def _column(feature: CodedFeature) -> str:
+    """Return the column that a feature is read from: the table's own, or one of dates or buckets."""
+    hashed = isinstance(feature.reading, Buckets)
+    return date_column(feature) or _name(bucket_column(feature.name) if hashed else feature.name)
 
 
 def _one_line(text: str) -> str:
