@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from importlib import import_module
+from itertools import repeat
 from math import nan
 from typing import Any, Literal
 
@@ -256,7 +257,11 @@ class Values:
             by_label = np.array([*map(code, self.labels), missing], dtype=np.int32)
             codes: npt.NDArray[np.int32] = by_label.take(self.data)
         elif self.data.dtype == object:
-            codes = np.fromiter(map(code, self.data), dtype=np.int32, count=len(self.data))
+            # Texts are looked up without a call for each; what is no category, or missing, is looked at once more.
+            found = map(code_of.get, self.data, repeat(-1)) if self.kind == "string" else map(code, self.data)
+            codes = np.fromiter(found, dtype=np.int32, count=len(self.data))
+            if self.kind == "string" and (rest := codes < 0).any():
+                codes[rest] = [*map(code, self.data[rest])]
         else:
             codes = _match_numbers(self.data, code_of, unknown, missing)
         if self.absent is not None:
