@@ -1,16 +1,19 @@
-"""How far long work has come, for whoever asks: the command line shows it, the library alone is silent.
+"""How far long work has come: counted for whoever listens, or shown on a terminal.
 
-Loops that may take long count what they have done with a `Counter`. Nothing happens unless somebody listens.
+Loops that may take long count what they have done with a `Counter`. Nothing happens unless somebody listens, as the
+command line does. Passes over files that need not fit into memory show a `Bar`, since they may take hours.
 
 *Privacy.* A fit counts what its plan has fixed, such as rounds, never records.
 """
 
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from threading import Lock
+from typing import Any, Self
 
-__all__ = ["Counter", "Step", "listening", "now", "tell"]
+__all__ = ["Bar", "Counter", "Step", "listening", "now", "tell"]
 
 
 @dataclass(frozen=True)
@@ -89,3 +92,51 @@ def tell(step: Step) -> None:
     """Tell all who listen; for work that counts by itself."""
     for listener in tuple(_listeners):
         listener(step)
+
+
+class Bar(AbstractContextManager["Bar"]):
+    """A bar on standard error that moves as records are read, with the time left, for whoever runs a fit at a terminal.
+
+    *Privacy.* It shows a share and a time, never a number of records, and none of it goes to listeners.
+
+    Parameters
+    ----------
+    what : str
+        What is being done.
+    total : int or None
+        How many records there are, if that is known.
+    show : bool, optional
+        Whether to show it; by default if standard error is a terminal.
+    """
+
+    def __init__(self, what: str, total: int | None, show: bool | None = None) -> None:
+        self._what, self._total = what, total
+        self._shown = sys.stderr.isatty() if show is None else show
+        self._bar: Any = None
+
+    def __enter__(self) -> Self:
+        if self._shown:
+            from rich import progress
+            from rich.console import Console
+
+            columns = (
+                progress.SpinnerColumn(),
+                progress.TextColumn("{task.description}"),
+                progress.BarColumn(),
+                progress.TaskProgressColumn(),
+                progress.TimeRemainingColumn(),
+            )
+            self._bar = progress.Progress(*columns, console=Console(stderr=True, force_terminal=True), transient=True)
+            self._bar.start()
+            self._bar.add_task(self._what, total=self._total)
+        return self
+
+    def advance(self, n_rows: int) -> None:
+        """Note that so many records more have been read; may be called from any thread."""
+        if self._bar is not None:
+            self._bar.advance(self._bar.task_ids[0], n_rows)
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None

@@ -10,13 +10,13 @@ from typing import Any
 
 from privet.frames.text_forms import TextOptions
 from privet.parameters import threads
+from privet.progress import Bar
 from privet.schema.schema import Schema
 from privet.tables.described import Described, Job
 from privet.tables.file_formats import open_file
 from privet.tables.files import DataFile, Paths, find_files
 from privet.tables.kept import encode_pieces
 from privet.tables.piecewise import Reading
-from privet.tables.progress import PassProgress
 from privet.tables.protocol import Table
 from privet.tables.source import Layout, Piece, check_layouts
 from privet.tables.store import Store, bytes_of
@@ -107,7 +107,7 @@ class ParquetTable(Described):
         store = Store(limit, self.spill)
         total = sum(piece.n_rows or 0 for piece in pieces) if known else None
         try:
-            with PassProgress("reading", total, self.progress) as progress:
+            with Bar("reading", total, self.progress) as progress:
                 return encode_pieces(pieces, job.reading, store, job.n_jobs, progress)
         except BaseException:
             store.close()

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.progress import Bar
 from privet.schema.encoding import Encoding
 from privet.tables.passes import add_up, in_threads
 from privet.tables.piecewise import Reading, Records, joined
-from privet.tables.progress import PassProgress
 from privet.tables.protocol import Block, IntArray, Kernel
 from privet.tables.source import Piece
 from privet.tables.store import Kept, Store
@@ -129,7 +129,7 @@ class _Encoded:
 
 
 def encode_pieces(
-    pieces: Sequence[Piece] | Iterator[Piece], reading: Reading, store: Store, n_jobs: int, progress: PassProgress
+    pieces: Sequence[Piece] | Iterator[Piece], reading: Reading, store: Store, n_jobs: int, progress: Bar
 ) -> KeptTable:
     """Read and encode all pieces once; bound the rows of units over all of them; return the table.
 

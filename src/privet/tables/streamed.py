@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.progress import Bar
 from privet.schema.encoding import Encoding
 from privet.tables.passes import add_up
 from privet.tables.piecewise import Reading
-from privet.tables.progress import PassProgress
 from privet.tables.protocol import Block, IntArray, Kernel
 from privet.tables.source import Piece
 
@@ -49,7 +49,7 @@ class StreamedTable:
         known = isinstance(pieces, Sequence)  # else they are known only as they are read
         n_rows = sum(piece.n_rows or 0 for piece in pieces) if known else None
         n_jobs = max(1, min(self._n_jobs, len(pieces))) if isinstance(pieces, Sequence) else self._n_jobs
-        with PassProgress("reading and counting", n_rows, self._show) as progress:
+        with Bar("reading and counting", n_rows, self._show) as progress:
 
             def integers(item: tuple[int, Piece]) -> Iterator[NDArray[np.generic]]:
                 for block, n_read in self._blocks(*item):

@@ -11,11 +11,11 @@ from typing import Any
 from weakref import WeakSet
 
 from privet.errors import ParameterError
+from privet.progress import Bar
 from privet.schema.schema import Schema
 from privet.tables.described import Described, Job
 from privet.tables.kept import encode_pieces
 from privet.tables.piecewise import Reading
-from privet.tables.progress import PassProgress
 from privet.tables.protocol import Table
 from privet.tables.source import Layout, check_layouts
 from privet.tables.store import Store, bytes_of
@@ -90,7 +90,7 @@ class StreamTable(Described):
             return StreamedTable(job.reading, pieces, job.n_jobs, self.progress)
         store = Store(limit, self.spill)
         try:
-            with PassProgress("reading", None, self.progress) as progress:
+            with Bar("reading", None, self.progress) as progress:
                 return encode_pieces(pieces(), job.reading, store, job.n_jobs, progress)
         except BaseException:
             store.close()
