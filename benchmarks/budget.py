@@ -26,14 +26,23 @@ import numpy as np
 import pytest
 
 import privet
-from privet import BoostingClassifier, Numeric, Schema
+from privet import (
+    BoostingClassifier,
+    Categorical,
+    MultinomialForestClassifier,
+    Numeric,
+    PrivaTreeClassifier,
+    RandomDecisionForestClassifier,
+    Schema,
+)
 from privet.errors import BudgetError
 from privet.mechanisms.measurements import noisy_row_count
 from privet.mechanisms.release import Release
 from privet.privacy import conversions
 from privet.privacy.accounts import Bill, Book, Limit, parse_address
 from privet.privacy.accounts.entries import Entry
-from privet.privacy.accounts.losses import Slot, _by_losses
+from privet.privacy.accounts.losses import epsilon_of_slots
+from privet.privacy.accounts.slots import Slot
 from privet.privacy.events import Cost
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -168,20 +177,41 @@ def kills(addresses: dict[str, str], count: int) -> None:
 
 
 def composition() -> None:
-    schema = Schema({"x": Numeric(0, 1)}, classes=[0, 1])
-    print("| charges | sum of the epsilons | zCDP, at delta 1e-6 | loss distributions, at delta 1e-6, as slots |")
-    print("|---|---|---|---|")
-    for count, epsilon, delta in [(50, 0.1, 1e-8), (10, 1.0, 1e-8), (50, 0.1, 0), (10, 0.5, 0), (400, 0.02, 0)]:
-        if delta:
-            ledger = BoostingClassifier(epsilon, delta=delta, schema=schema, n_rows_hint=10_000).plan()
-            cost, what = ledger.cost, f"{count} boosting fits at epsilon {epsilon:g}, delta {delta:g}"
-            slot, plain = Slot(count, rho=cost.rho), f"{count * epsilon:g}, and delta {count * delta:g}"
-        else:
-            cost, what = Cost.pure(Fraction(str(epsilon))), f"{count} fits of pure epsilon {epsilon:g}"
-            slot, plain = Slot(count, epsilon=cost.epsilon), f"{count * epsilon:g}"
-        by_zcdp = float(conversions.zcdp_to_epsilon(count * cost.rho, DELTA))
-        by_losses = "no less: rounds adapt" if delta else f"{float(_by_losses((slot,), DELTA)):.3f}"
-        print(f"| {what} | {plain} | {by_zcdp:.3f} | {by_losses} |")
+    schema = Schema({"x": Numeric(0, 1), "c": Categorical(["a", "b", "d"])}, classes=[0, 1])
+    print("| charges | sum of the epsilons | zCDP | slots of that cost | slots of that plan |")
+    print("|---|---|---|---|---|")
+    for name, settings, sizes in (
+        ("boosting", BoostingClassifier(schema=schema, n_rows_hint=10_000), [(50, 0.1, 1e-8), (10, 1.0, 1e-8)]),
+        (
+            "random forest",
+            RandomDecisionForestClassifier(schema=schema, n_trees=25),
+            [(50, 0.1, 0), (10, 1.0, 0), (50, 0.1, 1e-8)],
+        ),
+        (
+            "single tree",
+            PrivaTreeClassifier(schema=schema, n_rows_hint=10_000),
+            [(50, 0.1, 0), (10, 1.0, 0), (50, 0.1, 1e-8)],
+        ),
+        ("multinomial forest", MultinomialForestClassifier(schema=schema, n_rows_hint=10_000), [(50, 0.1, 0)]),
+    ):
+        for count, epsilon, delta in sizes:
+            plan = settings.set_params(epsilon=epsilon, delta=delta).plan()
+            cost = plan.cost
+            by_cost = Slot(count, rho=cost.rho) if cost.epsilon is None else Slot(count, epsilon=cost.epsilon)
+            what = f"{count} {name} fits at epsilon {epsilon:g}" + (f", delta {delta:g}" if delta else "")
+            plain = f"{count * epsilon:g}" + (f", and delta {count * delta:g}" if delta else "")
+            bounds = (
+                conversions.zcdp_to_epsilon(count * cost.rho, DELTA),
+                epsilon_of_slots([by_cost], DELTA),
+                epsilon_of_slots([Slot.of(count, plan)], DELTA),
+            )
+            print(f"| {what} | {plain} | " + " | ".join(f"{float(bound):.3f}" for bound in bounds) + " |")
+    for count, epsilon in [(50, 0.1), (10, 0.5), (400, 0.02)]:
+        slot = Slot(count, epsilon=Fraction(str(epsilon)))
+        by_zcdp = conversions.zcdp_to_epsilon(count * slot.cost.rho, DELTA)
+        bound = float(epsilon_of_slots([slot], DELTA))
+        plain = f"{count * epsilon:g} | {float(by_zcdp):.3f} | {bound:.3f} |  |"
+        print(f"| {count} charges of pure epsilon {epsilon:g}, whatever they are | {plain}")
     print()
 
 

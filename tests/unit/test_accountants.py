@@ -6,14 +6,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privet import BoostingClassifier, Numeric, Schema
-from privet.errors import BudgetError
+import privet
+from privet import BoostingClassifier, Numeric, RandomDecisionForestClassifier, Schema
+from privet.errors import BudgetError, PrivetError
 from privet.privacy import conversions
 from privet.privacy.accounts import Bill, Limit
 from privet.privacy.accounts.limits import ACCOUNTANTS
-from privet.privacy.accounts.losses import Slot, _by_losses, _delta_of_zcdp, _hull_of_zcdp, epsilon_of_slots
+from privet.privacy.accounts.losses import _by_losses, _dots, epsilon_of_slots
+from privet.privacy.accounts.pairs import Pair, delta_of_zcdp
+from privet.privacy.accounts.slots import Slot
 from privet.privacy.events import Cost
 from tests.unit.accounts import account, bill, make, opened, spend
+from tests.unit.test_budgets import SCHEMA, X, Y
 
 DELTA = Fraction(1, 10**6)
 
@@ -60,7 +64,7 @@ def test_the_chords_of_the_hull_are_above_every_gaussian_of_that_rho(rho):
     from scipy.stats import norm
 
     mu = math.sqrt(2 * rho)
-    rounded, deltas = _hull_of_zcdp(rho, 1e-3)
+    rounded, deltas = _dots(Pair("zcdp", Fraction(rho)), 1e-3)
     epsilons = np.linspace(rounded[0] * 1e-3, rounded[-1] * 1e-3, 4001)
     exact = norm.cdf(mu / 2 - epsilons / mu) - np.exp(epsilons) * norm.cdf(-mu / 2 - epsilons / mu)
     chords = np.interp(np.exp(epsilons), np.exp(rounded * 1e-3), deltas)
@@ -70,7 +74,7 @@ def test_the_chords_of_the_hull_are_above_every_gaussian_of_that_rho(rho):
 
 def test_bounds_on_delta_are_those_of_the_conversion():
     for rho, epsilon in [(0.01, 0.6), (0.1, 2.0), (1.0, 8.0)]:
-        (delta,) = _delta_of_zcdp(rho, np.array([epsilon]))
+        (delta,) = delta_of_zcdp(rho, np.array([epsilon]))
         back = float(conversions.zcdp_to_epsilon(Fraction(rho), Fraction(delta)))
         assert back == pytest.approx(epsilon, rel=1e-3)
         assert back <= epsilon * (1 + 1e-9), "the bound is not below the conversion's"
@@ -150,6 +154,84 @@ def test_slots_are_taken_one_by_one_by_what_fits(tmp_path):
             book.reserve([None], bill("0.01"))
         with pytest.raises(BudgetError, match="cannot be raised"):
             book.raise_limit(None, Limit.of(epsilon=9, delta=1e-6))
+
+
+def planned(count, **settings):
+    forest = RandomDecisionForestClassifier(**{"epsilon": 0.1, "schema": SCHEMA, "n_trees": 8, **settings})
+    return forest, Slot.of(count, forest.plan(), "RandomDecisionForestClassifier")
+
+
+def test_a_slot_that_was_declared_by_a_plan_takes_its_releases_and_no_others(empty_store):
+    forest, slot = planned(2)
+    make(empty_store, limit=Limit.of(epsilon=0.5, delta=1e-6, slots=[slot]))
+    assert account(empty_store).limit.slots == (slot,)
+    with privet.budget(empty_store):
+        forest.fit(X, Y)
+        with pytest.raises(BudgetError, match="takes the releases of that plan only"):
+            planned(1, n_trees=2)[0].fit(X, Y)
+        with pytest.raises(BudgetError, match="no slot of 'patients' that is large enough"):
+            planned(1, epsilon=0.2)[0].fit(X, Y)
+        planned(1, epsilon=0.05)[0].fit(X, Y)
+        with pytest.raises(BudgetError, match="0 of 2 x RandomDecisionForestClassifier"):
+            forest.fit(X, Y)
+    assert not spend(empty_store, "0.01"), "a charge that states no releases takes no slot of a plan"
+    with opened(empty_store) as book:
+        assert book.problems() == []
+        assert [charge.status for charge in book.history().charges.values()] == ["committed"] * 2
+
+
+def test_slots_of_plans_come_first_and_beside_others(tmp_path):
+    forest, slot = planned(1)
+    slots = [Slot.parse("1 x 0.5"), slot]
+    url = make(f"sqlite:///{tmp_path / 'a.db'}", limit=Limit.of(epsilon=2, delta=1e-6, slots=slots))
+    with opened(url) as book:
+        book.reserve([None], Bill.of(forest.plan(), "a forest"))
+        assert account(url).used == [0, 1]
+        book.reserve([None], Bill.of(forest.plan(), "a forest"))
+        assert account(url).used == [1, 1]
+
+
+def test_declared_releases_cost_far_less_than_their_epsilons():
+    """Fifty forests of eight trees: each tree's counts are randomised response at an eightieth."""
+    exact = least_epsilon(responses(400, 1 / 80))
+    found = float(epsilon_of_slots([planned(50)[1]], DELTA))
+    assert exact <= found <= exact * 1.003
+    assert found < 1.06 < 3.1 < float(epsilon_of_slots([Slot(50, epsilon=Fraction(1, 10))], DELTA))
+
+
+def test_a_plan_without_a_guarantee_is_no_slot():
+    with pytest.raises(BudgetError, match="has no guarantee"):
+        planned(1, epsilon=None)
+    with pytest.raises(BudgetError, match="number of slots"):
+        planned(0)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"plan": 1}', '{"plan": {"epsilon": null}}'])
+def test_a_file_that_holds_no_plan_is_refused(tmp_path, text):
+    (tmp_path / "plan.json").write_text(text)
+    with pytest.raises(PrivetError):
+        Slot.parse(f"3 x {tmp_path / 'plan.json'}")
+    with pytest.raises(BudgetError, match="no plan can be read"):
+        Slot.parse("3 x nowhere.json")
+
+
+def test_a_forged_slot_or_release_is_found():
+    slot = planned(2)[1].to_dict()
+    release = slot["releases"][0]
+    for strange in (
+        {"kind": "free"},
+        {"parameter": "0"},
+        {"moved": 0},
+        {"times": 0},
+        {"kind": "gaussian", "moved": 10**9},
+    ):
+        with pytest.raises(ValueError, match=r"not a pair|no releases"):
+            Slot.from_dict(slot | {"releases": [release | strange]})
+    for strange in ({"count": 0}, {"epsilon": "0"}):
+        with pytest.raises(ValueError, match="not a slot"):
+            Slot.from_dict(slot | strange)
+    with pytest.raises(ValueError, match="not a slot"):
+        Slot.from_dict({"count": 1, "epsilon": "1", "rho": "1"})
 
 
 def test_a_released_slot_is_free_again(tmp_path):

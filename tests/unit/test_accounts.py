@@ -16,6 +16,7 @@ from privet.privacy.accounts import Book, Limit, parse_address
 from privet.privacy.accounts import entries as entries_module
 from privet.privacy.accounts.entries import Entry
 from privet.privacy.accounts.history import History, HistoryError
+from privet.privacy.accounts.logs import VERSION
 from tests.unit.accounts import account, bill, make, opened, spend
 
 PATIENCE = 300  # seconds, for a machine that is busy
@@ -320,27 +321,33 @@ def test_any_other_name_is_just_a_name(empty_store, name):
         assert book.problems() == []
 
 
-def test_versions_an_older_store_migrates_and_a_newer_one_is_refused(empty_store):
+@pytest.mark.parametrize("version", range(1, VERSION))
+def test_versions_an_older_store_migrates_and_a_newer_one_is_refused(empty_store, version):
     make(empty_store)
     assert spend(empty_store)
     if empty_store.startswith("sqlite"):
         database = sqlite3.connect(parse_address(empty_store).path, isolation_level=None)
         to, of = "PRAGMA user_version = {}", "PRAGMA user_version"
-        database.execute("DROP TABLE head")
+        undone = ["DROP TABLE head"]
     else:
         import psycopg
 
         database = psycopg.connect(empty_store, autocommit=True)
-        database.execute("DROP TRIGGER entries_follow_one_another ON privet_budget.history")
-        database.execute("DROP FUNCTION privet_budget.check_entry")
-        database.execute("DROP TABLE privet_budget.head")
         to, of = "UPDATE privet_budget.about SET version = {}", "SELECT version FROM privet_budget.about"
-    database.execute(to.format(1))
+        undone = [
+            "DROP TRIGGER entries_follow_one_another ON privet_budget.history; "
+            "DROP FUNCTION privet_budget.check_entry; DROP TABLE privet_budget.head"
+        ]
+    for script in undone[version - 1 :]:
+        database.execute(script)
+    database.execute(to.format(version))
     assert spend(empty_store)
     assert account(empty_store).reading == 2
-    assert database.execute(of).fetchone()[0] == 2
-    database.execute(to.format(3))
-    with pytest.raises(BudgetError, match=r"version 3, and this privet knows versions up to 2.*Upgrade"):
+    assert database.execute(of).fetchone()[0] == VERSION
+    database.execute(to.format(VERSION + 1))
+    with pytest.raises(
+        BudgetError, match=rf"version {VERSION + 1}, and this privet knows versions up to {VERSION}.*Upg"
+    ):
         opened(empty_store).__enter__()
     database.close()
 
@@ -574,6 +581,25 @@ def test_a_charge_keeps_its_events_and_who_made_it(tmp_path):
     assert details["library"].startswith("privet ")
     assert sum(event["times"] for event in details["events"]) == len(ledger.events)
     assert {event["mechanism"] for event in details["events"]} == {str(event.mechanism) for event in ledger.events}
+
+
+def test_filters_and_secret_coins_are_kept_with_the_events(tmp_path):
+    from privet import BoostingClassifier, MultinomialForestClassifier, Numeric, Schema
+    from privet.privacy.accounts import Bill
+    from privet.privacy.accounts.views import charge_as_data
+
+    schema = Schema({"x": Numeric(0, 1)}, classes=[0, 1])
+    url = make(f"sqlite:///{tmp_path / 'hospital.db'}")
+    kinds = []
+    for estimator in (BoostingClassifier(1.0, schema=schema, n_rows_hint=10_000), MultinomialForestClassifier(1.0)):
+        with opened(url) as book:
+            book.reserve([None], Bill.of(estimator.plan(schema=schema), "a fit"))
+            charge = charge_as_data(list(book.history().charges.values())[-1])
+        kinds.append({event["mechanism"]: event for event in charge["events"]})
+    assert {"filter", "discrete Laplace"} <= set(kinds[0])
+    assert kinds[0]["filter"]["epsilon"] == "4/5"
+    assert {"mixture", "permute-and-flip"} <= set(kinds[1])
+    assert kinds[1]["mixture"]["parameter"] == "1/2 1/2"
 
 
 @pytest.mark.parametrize(

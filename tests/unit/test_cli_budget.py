@@ -93,6 +93,26 @@ def test_every_measure_can_be_created_and_shown(folder, options, measure):  # no
     assert (shown["measure"], shown["status"], shown["charges"]) == (measure, "open", 0)
 
 
+def test_slots_are_declared_by_a_plan(folder):  # noqa: F811
+    learner = ["--learner", "RandomDecisionForestClassifier", "--set", "n_trees=8"]
+    code, said, _ = run("plan", "--schema", "schema.yaml", "--epsilon", "0.1", *learner, "--json")
+    assert code == 0
+    (folder / "plan.json").write_text(said)
+    limit = ["--epsilon", "0.45", "--slots", "5 x plan.json"]
+    code, _, problem = run("budget", "create", "b.db", "-d", "patients", *limit)
+    assert (code, "these slots come to epsilon 0.5 at delta 0" in problem) == (3, True)
+    assert run("budget", "create", "b.db", "-d", "patients", "--delta", "1e-6", *limit)[0] == 0
+    for left in (4, 3):
+        code, said, _ = train("--budget", "b.db", "--force", "--epsilon", "0.1", *learner)
+        assert (code, f"{left} of 5 slots left" in said) == (0, True)
+    code, _, problem = train("--budget", "b.db", "--force", "--epsilon", "0.1")
+    assert (code, "releases of that plan only" in problem) == (3, True)
+    (shown,) = json.loads(run("budget", "show", "b.db", "--json")[1])["accounts"]
+    assert shown["slots"][0]["what"] == "RandomDecisionForestClassifier"
+    assert run("budget", "report", "b.db")[0] == 0
+    assert run("budget", "verify", "b.db")[0] == 0
+
+
 @pytest.mark.parametrize(
     "options", [[], ["--epsilon", "1", "--rho", "1"], ["--epsilon", "1", "--slots", "9 x 1"], ["--epsilon", "-1"]]
 )

@@ -54,7 +54,11 @@ def create(
     rho: Rho = None,
     slots: Annotated[
         list[str] | None,
-        typer.Option("--slots", help="Charges that are fixed in advance, e.g. '50 x 0.1'; repeat for more kinds."),
+        typer.Option(
+            "--slots",
+            help="Charges that are fixed in advance, e.g. '50 x 0.1' or '50 x plan.json', a file by `privet plan "
+            "--json`; repeat for more kinds.",
+        ),
     ] = None,
     parent: Annotated[
         str | None,
@@ -72,7 +76,8 @@ def create(
 
     With --epsilon the account is of pure epsilon; with --delta, too, of (epsilon, delta); with --rho of zCDP. Charges
     to all of these may be chosen one after the other. With --slots their number and cost are fixed now, and counted by
-    privacy-loss distributions, which is tighter.
+    privacy-loss distributions, which is tighter; tightest where a slot is declared by a plan, and is for fits with just
+    the releases of that plan.
 
     Examples:
 
@@ -81,9 +86,11 @@ def create(
       privet budget create postgresql://db/budgets --dataset visits --parent patients --epsilon 1
 
       privet budget create hospital.db --dataset trial --epsilon 3.2 --delta 1e-6 --slots "50 x 0.1"
+
+      privet budget create hospital.db --dataset trees --epsilon 2 --delta 1e-6 --slots "50 x plan.json"
     """
     from privet.privacy.accounts import Book, Limit, parse_address
-    from privet.privacy.accounts.losses import Slot
+    from privet.privacy.accounts.slots import Slot
 
     limit = Limit.of(epsilon, delta, rho, [Slot.parse(text) for text in slots or []])
     address = parse_address(store, dataset)

@@ -97,7 +97,7 @@ class ClassEvaluator:
 
         def part(name: str, weight: int, moved: int = 1) -> Event:
             given = None if share is None else share * Fraction(weight, whole)
-            return terms.noise(name, given, l1=moved, l2_squared=moved)
+            return terms.noise(name, given, l1=moved, l2_squared=moved, largest=1)
 
         return ClassPlan(
             part("records by predicted share, blocks of cells", PLACES, n_scores),

@@ -87,6 +87,9 @@ class Event:
         Which records the mechanism looks at.
     flaw : str, optional
         Why the event proves nothing, for algorithms printed with a proof that does not hold.
+    largest : Fraction, optional
+        How much one added or removed record can change any *single* number of what is measured, where that is proven
+        to be less than all of it: one for counts in many histograms. Noise of many small changes composes better.
     """
 
     name: str
@@ -96,6 +99,7 @@ class Event:
     cost: Cost
     sees: str = "all records"
     flaw: str | None = None
+    largest: Fraction | None = None
 
     def events(self) -> Iterator[Event]:
         """Yield the event itself: a composition of one."""
@@ -126,6 +130,7 @@ class Event:
             "rho": None if self.cost.rho is None else str(self.cost.rho),
             "sees": self.sees,
             "flaw": self.flaw,
+            **({} if self.largest is None else {"largest": str(self.largest)}),
         }
 
 

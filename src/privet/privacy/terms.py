@@ -11,7 +11,7 @@ scale is exactly a double, so that OpenDP can draw from the same law.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -170,14 +170,20 @@ class Terms:
         l2_squared: Fraction | int = 1,
         signed: bool = False,
         sees: str = "all records",
+        largest: Fraction | int | None = None,
     ) -> Event:
-        """Plan additive noise: Laplace for a pure share, Gaussian for a share of rho, none for ``None``."""
+        """Plan additive noise: Laplace for a pure share, Gaussian for a share of rho, none for ``None``.
+
+        `largest` bounds what a record adds to any single number, where all numbers are counts, which no record lowers.
+        It is stated where it is less than what a record changes all of them by together.
+        """
         if share is None:
             return _without_privacy(name, sees)
         if share.epsilon is not None:
-            return self.laplace(name, share.epsilon, l1=l1, sees=sees)
+            return self.laplace(name, share.epsilon, l1=l1, sees=sees, largest=largest)
         assert share.rho is not None
-        return self.gaussian(name, share.rho, l2_squared=l2_squared, signed=signed, sees=sees)
+        event = self.gaussian(name, share.rho, l2_squared=l2_squared, signed=signed, sees=sees)
+        return event if largest is None or largest**2 >= l2_squared else replace(event, largest=Fraction(largest))
 
     def choice(
         self, name: str, share: Share | None, *, score_range: Fraction | int = 1, sees: str = "all records"
@@ -194,11 +200,29 @@ class Terms:
         assert share.rho is not None
         return self.exponential(name, share.rho, score_range=score_range, sees=sees)
 
-    def laplace(self, name: str, epsilon: Fraction, *, l1: Fraction | int = 1, sees: str = "all records") -> Event:
-        """Plan discrete Laplace noise of scale ``l1 * steps / epsilon``, rounded up."""
+    def laplace(
+        self,
+        name: str,
+        epsilon: Fraction,
+        *,
+        l1: Fraction | int = 1,
+        sees: str = "all records",
+        largest: Fraction | int | None = None,
+    ) -> Event:
+        """Plan discrete Laplace noise of scale ``l1 * steps / epsilon``, rounded up.
+
+        *Privacy.* A number that moves by v costs ``v / scale``, hence half the square of that in zCDP. If none moves by
+        more than c, and all together by k, the squares add up to at most c k: rho is at most ``c k / (2 scale^2)``,
+        which is ``epsilon^2 / 2`` times ``c / k``. All rows of a unit may add to the same number, so c grows with their
+        number; but a replaced row does not add more to it than `largest`, or take away more, so not with its two steps.
+        """
         _check_positive(name, epsilon)
         scale = friendly_scale_up(Fraction(l1) * self.steps / epsilon)
-        return Event(name, Mechanism.LAPLACE, scale, Fraction(l1), Cost.pure(epsilon), sees)
+        event = Event(name, Mechanism.LAPLACE, scale, Fraction(l1), Cost.pure(epsilon), sees)
+        if largest is None or largest >= l1:
+            return event
+        single = Fraction(largest) * self.max_rows / (Fraction(l1) * self.steps)
+        return replace(event, cost=Cost(epsilon, epsilon**2 / 2 * single), largest=Fraction(largest))
 
     def gaussian(
         self,

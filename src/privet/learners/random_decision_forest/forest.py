@@ -81,7 +81,7 @@ class RandomDecisionForest:
         sees = "all records" if seen_by == n_trees else f"one of {n_trees} parts by secret coins"
         if self._keeps_counts(share):
             name = f"class counts in the leaves of {n_trees} trees"
-            return terms.noise(name, share, l1=seen_by, l2_squared=seen_by, sees=sees)
+            return terms.noise(name, share, l1=seen_by, l2_squared=seen_by, sees=sees, largest=1)
         assert share is not None
         one_tree = terms.choice(f"labels of the leaves of {n_trees} trees", share * Fraction(1, seen_by), sees=sees)
         # One selection for each tree that sees a record: all of them are charged, in one event.

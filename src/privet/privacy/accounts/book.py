@@ -17,12 +17,13 @@ from typing import Any, Self
 
 from privet.errors import BudgetError
 from privet.privacy.accounts.addresses import Address
-from privet.privacy.accounts.entries import Entry
+from privet.privacy.accounts.entries import Entry, decimal_up
 from privet.privacy.accounts.history import History, HistoryError
-from privet.privacy.accounts.limits import Limit, decimal_up
+from privet.privacy.accounts.limits import Limit
 from privet.privacy.accounts.logs import Log, create_log, open_log
 from privet.privacy.accounts.marks import Mark, check_mark, forget_mark, read_mark, write_mark
-from privet.privacy.events import Cost
+from privet.privacy.accounts.slots import Releases, releases_of, releases_to_data
+from privet.privacy.events import Composition, Cost, Event, Filter, Mixture
 from privet.privacy.ledger import Ledger
 
 MOST_CHARACTERS = 200  # of a name
@@ -37,6 +38,7 @@ class Bill:
     protects: str
     what: str
     details: dict[str, Any]
+    releases: Releases = ()
 
     @staticmethod
     def of(ledger: Ledger, what: str, about: dict[str, str] | None = None) -> Bill:
@@ -56,23 +58,41 @@ class Bill:
             "library": f"privet {version('privet')}",
             **(about or {}),
         }
-        return Bill(rounded, ledger.terms.protects, what, details)
+        return Bill(rounded, ledger.terms.protects, what, details, releases_of(ledger))
+
+
+_FACTS = ("mechanism", "parameter", "sensitivity", "largest", "epsilon", "rho", "sees")
 
 
 def _grouped(ledger: Ledger) -> list[dict[str, Any]]:
     """List the planned events, equal ones once with their number: a forest may have thousands of them."""
     counts: dict[tuple[str | None, ...], int] = {}
-    for event in ledger.events:
-        data = event.to_dict()
-        key = tuple(_text(data[name]) for name in ("mechanism", "parameter", "sensitivity", "epsilon", "rho", "sees"))
+    for data in _listed(ledger.composition):
+        key = tuple(_text(data.get(name)) for name in _FACTS)
         counts[key] = counts.get(key, 0) + 1
-    names = ("mechanism", "parameter", "sensitivity", "epsilon", "rho", "sees")
     groups: list[dict[str, Any]] = [
-        {**dict(zip(names, key, strict=True)), "times": count} for key, count in list(counts.items())[:MOST_GROUPS]
+        {name: value for name, value in zip(_FACTS, key, strict=True) if name != "largest" or value is not None}
+        | {"times": count}
+        for key, count in list(counts.items())[:MOST_GROUPS]
     ]
     if len(counts) > MOST_GROUPS:
         groups.append({"further_kinds": len(counts) - MOST_GROUPS})
     return groups
+
+
+def _listed(part: Composition) -> Iterator[dict[str, Any]]:
+    """Yield what is planned: events, and what filters and secret coins make of the events below them."""
+    if isinstance(part, Event):
+        yield part.to_dict()
+        return
+    if isinstance(part, Filter | Mixture):
+        cost = {"epsilon": part.cost.epsilon, "rho": part.cost.rho}
+        if isinstance(part, Filter):
+            yield {"mechanism": "filter", "sees": part.name, **cost}
+        else:
+            yield {"mechanism": "mixture", "parameter": " ".join(map(str, part.weights)), **cost}
+    for child in part.parts:
+        yield from _listed(child)
 
 
 def _text(value: object) -> str | None:
@@ -205,9 +225,10 @@ class Book:
 
         def entry(history: History) -> tuple[str, str, dict[str, Any]]:
             accounts = history.with_ancestors(names)
-            slots = {}
+            slots, by_releases = {}, False
             for account in map(history.account, accounts):
-                place = account.slot_for(bill.cost) if account.limit.slots else None
+                by_releases = by_releases or any(slot.planned for slot in account.limit.slots)
+                place = account.slot_for(bill.cost, bill.releases) if account.limit.slots else None
                 if place is not None:
                     slots[account.name] = place
             return (
@@ -222,6 +243,7 @@ class Book:
                     "what": bill.what,
                     "purpose": purpose or "",
                     "slots": slots,
+                    **({"releases": releases_to_data(bill.releases)} if by_releases and bill.releases else {}),
                     "details": bill.details,
                 },
             )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fractions import Fraction
 from typing import Any
 
+DIGITS = 40  # behind the decimal point, of numbers in a history
 START = ""  # what stands in the first entry in place of a hash
 
 
@@ -69,3 +72,13 @@ def digest(seq: int, kind: str, account: str, who: str, at: str, content: str, b
 def now() -> str:
     """Return the time in UTC, to the second; such texts sort by time."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def decimal_up(x: Fraction) -> Fraction:
+    """Round up to a decimal of 40 places, so that sums stay short and readable."""
+    return Fraction(math.ceil(x * 10**DIGITS), 10**DIGITS)
+
+
+def decimal_down(x: Fraction) -> Fraction:
+    """Round down to a decimal of 40 places."""
+    return Fraction(math.floor(x * 10**DIGITS), 10**DIGITS)

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from privet.errors import BudgetError
 from privet.privacy.accounts.entries import START, Entry
 from privet.privacy.accounts.limits import Limit
+from privet.privacy.accounts.slots import Releases, releases_from_data
 from privet.privacy.events import Cost
 from privet.privacy.statements import stated_down, stated_up
 
@@ -78,22 +79,18 @@ class Account:
         """How many slots are free."""
         return sum(slot.count for slot in self.limit.slots) - sum(self.used)
 
-    def slot_for(self, cost: Cost) -> int | None:
+    def slot_for(self, cost: Cost, releases: Releases) -> int | None:
         """Return the place of the smallest free slot that is large enough for a charge."""
-        able = [
-            (slot.rho is not None, slot.size, place)
-            for place, slot in enumerate(self.limit.slots)
-            if self.fits(place, cost)
-        ]
-        return min(able)[2] if able else None
+        slots = self.limit.slots
+        able = [(slots[place].order, place) for place in range(len(slots)) if self.fits(place, cost, releases)]
+        return min(able)[1] if able else None
 
-    def fits(self, place: int, cost: Cost) -> bool:
+    def fits(self, place: int, cost: Cost, releases: Releases) -> bool:
         """Whether a slot of this kind is free and large enough for a charge."""
         if not 0 <= place < len(self.limit.slots):
             return False
         slot = self.limit.slots[place]
-        own = cost.epsilon if slot.rho is None else cost.rho
-        return self.used[place] < slot.count and own is not None and own <= slot.size
+        return self.used[place] < slot.count and slot.admits(cost, releases)
 
 
 @dataclass
@@ -246,8 +243,14 @@ class History:
         slots = {name: int(place) for name, place in details.get("slots", {}).items()}
         if not {name for name in names if self.account(name).limit.slots} >= set(slots):
             raise HistoryError(f"entry {entry.seq} takes slots of an account that has none")
+        releases = releases_from_data(details["releases"]) if "releases" in details else ()
         for name in names:
-            self._refuse(self._open(name), cost, what, protects, entry.who, purpose, slots.get(name))
+            account = self._open(name)
+            self._refuse_other_guarantees(account, what, protects)
+            if account.limit.slots:
+                self._refuse_without_slot(account, cost, releases, what, slots.get(name))
+            else:
+                self._refuse_overspending(account, cost, what, entry.who, purpose)
         for name in names:
             account = self.accounts[name]
             account.protects = protects
@@ -297,23 +300,26 @@ class History:
             )
         return self.charges[details["charge"]]
 
-    def _refuse(
-        self, account: Account, cost: Cost, what: str, protects: str, who: str, purpose: str, slot: int | None
-    ) -> None:
+    def _refuse_other_guarantees(self, account: Account, what: str, protects: str) -> None:
         if account.protects not in (None, protects):
             raise BudgetError(
                 f"{what} protects {protects}, but the account of {account.name!r} was begun for {account.protects}, "
                 "and their epsilons do not add up; nothing was drawn. Declare the same neighbours and unit in all "
                 "schemas, or create an account for each"
             )
+
+    def _refuse_without_slot(
+        self, account: Account, cost: Cost, releases: Releases, what: str, slot: int | None
+    ) -> None:
+        if slot is None or not account.fits(slot, cost, releases):
+            raise BudgetError(
+                f"{what} costs {_in_words(cost)}, but no slot of {account.name!r} that is large enough is free "
+                f"({account.slots_left} of {', '.join(map(str, account.limit.slots))} are); nothing was drawn. Ask for "
+                "less; a slot that was declared by a plan takes the releases of that plan only"
+            )
+
+    def _refuse_overspending(self, account: Account, cost: Cost, what: str, who: str, purpose: str) -> None:
         limit = account.limit
-        if limit.measure == "slots":
-            if slot is None or not account.fits(slot, cost):
-                raise BudgetError(
-                    f"{what} costs {_in_words(cost)}, but no slot of {account.name!r} that is large enough is free "
-                    f"({account.slots_left} of {', '.join(map(str, limit.slots))} are); nothing was drawn. Ask for less"
-                )
-            return
         self._refuse_beyond(limit, account.spent, cost, what, f"the account of {account.name!r}")
         for kind, name in (("analyst", who), ("purpose", purpose)):
             part = account.parts.get((kind, name))

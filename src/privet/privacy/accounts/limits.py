@@ -14,14 +14,13 @@ of the rhos would exceed its bound: it satisfies rho-zCDP, hence (epsilon, delta
 probabilities in both. So ``P(A or B) <= e^epsilon Q(A) + e^epsilon Q(B) + delta``.
 
 Privacy-loss distributions have no such filter. They are valid for costs that were fixed in advance, so they are used
-for *slots*: how many charges of which cost there will be is declared when the account is created, and a charge takes a
-slot that is at least as large. What is released in a slot may be chosen adaptively, since each slot has a dominating
-pair that was fixed before (Zhu, Dong and Wang 2022, Theorem 10).
+for *slots*: how many charges of which cost, or with which releases, there will be is declared when the account is
+created, and a charge takes a slot that is at least as large. What is released in a slot may be chosen adaptively, since
+each slot has dominating pairs that were fixed before (Zhu, Dong and Wang 2022, Theorem 10).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -30,12 +29,13 @@ from typing import Any, Literal, get_args
 from privet.errors import BudgetError
 from privet.parameters import exact
 from privet.privacy import conversions
-from privet.privacy.accounts.losses import Slot, epsilon_of_slots
+from privet.privacy.accounts.entries import decimal_down
+from privet.privacy.accounts.losses import epsilon_of_slots
+from privet.privacy.accounts.slots import Slot
 from privet.privacy.events import Cost
 from privet.privacy.statements import stated_down, stated_up
 
 Measure = Literal["epsilon", "zcdp", "approximate", "slots"]
-DIGITS = 40  # behind the decimal point, of what is written to a history
 
 ACCOUNTANTS: dict[Measure, str] = {
     "epsilon": "the sum of the epsilons (a filter: charges may be chosen adaptively)",
@@ -44,16 +44,6 @@ ACCOUNTANTS: dict[Measure, str] = {
     "(two filters: charges may be chosen adaptively)",
     "slots": "privacy-loss distributions of all declared slots (their costs are fixed; what is done in them may adapt)",
 }
-
-
-def decimal_up(x: Fraction) -> Fraction:
-    """Round up to a decimal of 40 places, so that sums stay short and readable."""
-    return Fraction(math.ceil(x * 10**DIGITS), 10**DIGITS)
-
-
-def decimal_down(x: Fraction) -> Fraction:
-    """Round down to a decimal of 40 places."""
-    return Fraction(math.floor(x * 10**DIGITS), 10**DIGITS)
 
 
 @dataclass(frozen=True)

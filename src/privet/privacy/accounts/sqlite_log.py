@@ -36,6 +36,7 @@ _MIGRATIONS = (
     INSERT INTO head SELECT 1, coalesce(max(seq), 0), coalesce((SELECT hash FROM history ORDER BY seq DESC LIMIT 1), '')
         FROM history;
     """,
+    "",  # the tables are as before; limits may have slots that were declared by their releases
 )
 assert len(_MIGRATIONS) == VERSION
 

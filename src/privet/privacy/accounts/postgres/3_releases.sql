@@ -1,0 +1,2 @@
+-- The tables are as before. Limits may have slots that were declared by their releases, and charges may state their own:
+-- a privet that knows nothing of these must not take such a history for a damaged one.
