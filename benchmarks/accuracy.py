@@ -1,4 +1,4 @@
-"""Accuracy for a given epsilon: the house's learners against other libraries' and against no privacy at all.
+"""Accuracy for a given epsilon: privet's learners against other libraries' and against no privacy at all.
 
     python benchmarks/accuracy.py --data FOLDER              # goes on where a stopped run was; hours on one core
     python benchmarks/accuracy.py --data FOLDER --tasks adult magic --methods Boosting DP-EBM --splits 2

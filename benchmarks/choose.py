@@ -3,7 +3,7 @@
     python benchmarks/choose.py --data FOLDER             # half an hour on one core
     python benchmarks/choose.py --data FOLDER --report-only
 
-For goal="accuracy" the candidates are all learners of the house, as measured in ``docs/results/accuracy.csv``. For the
+For goal="accuracy" the candidates are all of privet's learners, as measured in ``docs/results/accuracy.csv``. For the
 other goals they are measured here, at pure epsilon. Rules are chosen on the tuning sets of ``arena/data.py`` alone, in
 each quarter of the signal (records times epsilon): for accuracy the candidate with the highest mean accuracy, for the
 other goals the first one, from small to large, that is within 1.5 points of the best, and nothing larger than for
@@ -81,7 +81,7 @@ def fitted(problem: data.Problem, choice: Choice, epsilon: float, split: int) ->
 
 
 def from_arena(tasks: Sequence[data.Task], means: pd.DataFrame) -> pd.DataFrame:
-    """Return the house's learners from the table of all learners, with the public facts of each task."""
+    """Return privet's learners from the table of all learners, with the public facts of each task."""
     hints = {task.name: task.rows_hint for task in tasks}
     classes = {task.name: task.n_classes for task in tasks if task.name in set(means.task)}
     ours = means[means.method.isin(HOUSE) & means.task.isin(list(classes))]
@@ -125,7 +125,7 @@ def page(table: pd.DataFrame) -> str:
         "*accuracy* the candidate with the highest mean accuracy, for the other goals the first one, from small to",
         "large, that is within 1.5 points of the best, and nothing larger than for larger signals; smaller differences",
         "are mostly noise, and a small tree is easier to read. The candidates for",
-        "*accuracy* are all learners of the house, pure and with delta = 1e-6; for the other goals they are trees of",
+        "*accuracy* are all of privet's learners, pure and with delta = 1e-6; for the other goals they are trees of",
         "depth 3 to 6, and for *labels only* also random forests of labels (`benchmarks/choose.py`).",
         "",
         "| goal | signal below 300 | 300 to 1,000 | 1,000 to 6,000 | 6,000 and more |",

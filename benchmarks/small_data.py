@@ -1,4 +1,4 @@
-"""Small data of two classes: boosting beside the house's trees, on samples of the tuning sets.
+"""Small data of two classes: boosting beside privet's trees, on samples of the tuning sets.
 
     python benchmarks/small_data.py --data FOLDER        # some ten minutes on one core
 

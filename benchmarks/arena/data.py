@@ -9,7 +9,7 @@ the ranks of pure boosting, and of boosting on many classes at epsilon 0.1, prom
 many classes joined the tuning sets then, and the rules were chosen on these ten. Last, low accuracies on hepatitis and
 mushroom at pure epsilon 0.1 prompted two changes: no stumps below a signal that was chosen on samples of tuning sets,
 and more divisions of categories, which no tuning set has enough categories to judge: that one was made by argument.
-Then ranks behind the house's greedy trees at pure epsilon 0.1, most where one class is frequent, prompted new rules
+Then ranks behind privet's greedy trees at pure epsilon 0.1, most where one class is frequent, prompted new rules
 for small data, chosen on samples of the tuning sets with one class thinned out (``small_data.py``). Two rules were made
 in sight of other sets: a finer grid for quantiles, for bench_california's long tails, and the pure guarantee for very
 small data of two classes with 8 to 16 features (vote, breast_w, diabetes, echocardiogram, tic_tac_toe), where the

@@ -1,4 +1,4 @@
-"""The house's learners with their defaults, and the ceilings: learners without privacy."""
+"""privet's learners with their defaults, and the ceilings: learners without privacy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from privet.estimators.registry import estimator_class, estimator_names
 
 @dataclass(frozen=True)
 class Ours:
-    """An estimator of the house with its defaults, a schema, and a rounded number of rows as a public hint."""
+    """An estimator of privet with its defaults, a schema, and a rounded number of rows as a public hint."""
 
     estimator: str
     delta: float
@@ -95,6 +95,6 @@ CEILINGS = [Ceiling("HistGradientBoosting"), Ceiling("tree of depth 4")]
 
 
 def house(delta: float) -> list[Ours]:
-    """Every classifier of the house, once for each kind of guarantee."""
+    """Every classifier of privet, once for each kind of guarantee."""
     names = estimator_names("Classifier")
     return [Ours(name, each) for each in (delta, 0.0) for name in names]

@@ -91,7 +91,7 @@ def replacing(path: str | PathLike[str]) -> Iterator[Path]:
 
 
 def check_room(path: str | PathLike[str]) -> None:
-    """Raise now the error that writing to `path` would raise later, as far as that can be told: permissions, room."""
+    """Raise now the error that writing to `path` would raise later, as far as that can be known: permissions, room."""
     wanted = Path(path)
     if _is_special(wanted):
         return

@@ -1,4 +1,4 @@
-"""Small learners on the house's own parts: a few that are right, and many with one planted bug each.
+"""Small learners on the library's own parts: a few that are right, and many with one planted bug each.
 
 They look at two binary features and the class through one count table, and ask their questions of the release as any
 learner does, so that the exact audit can enumerate them.

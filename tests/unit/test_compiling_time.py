@@ -1,4 +1,4 @@
-"""The time that a compiler takes is told from that of what it compiled."""
+"""The time that a compiler takes is kept apart from that of what it compiled."""
 
 from time import perf_counter
 

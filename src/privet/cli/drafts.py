@@ -60,7 +60,7 @@ def draft(
     ask : callable, optional
         Asks the user a question and returns the answer; an empty answer leaves the mark.
     tell : callable, optional
-        Is told what each column was taken for.
+        Receives a line on what each column was taken for.
 
     Notes
     -----

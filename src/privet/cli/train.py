@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from shlex import quote
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -83,7 +85,6 @@ def train(
     from privet.cli.data import read_labelled
     from privet.cli.drafts import load_schema
     from privet.cli.learners import make_estimator
-    from privet.cli.rescue import rescuing
     from privet.cli.tables import described_table, with_target
     from privet.errors import ParameterError
     from privet.frames.text_forms import TextOptions
@@ -116,7 +117,7 @@ def train(
         else:  # it shows its own progress
             with charged_to(budget, dataset, purpose):
                 estimator.set_params(n_jobs=None if jobs == 1 else jobs).fit(with_target(table, public, target))
-        with working("writing"), rescuing(estimator, out):
+        with working("writing"), _rescuing(estimator, out):
             estimator.save(beside)
             if page_beside is not None:
                 from privet.report import write_report
@@ -144,3 +145,21 @@ def train(
         say(f"report: {page_path}")
     for line in what_is_left(estimator):
         say(f"budget: {line}")
+
+
+@contextmanager
+def _rescuing(estimator: Any, wanted: Path) -> Iterator[None]:
+    """Write a model that was paid for elsewhere if the block cannot write it; the error is raised nevertheless."""
+    try:
+        yield
+    except OSError:
+        with suppress(OSError):
+            folder = Path(tempfile.mkdtemp(prefix="privet-"))
+            elsewhere = folder / f"{wanted.stem or 'model'}.json"
+            try:
+                estimator.save(elsewhere)
+            except OSError:
+                folder.rmdir()
+                raise
+            note(f"privet: the budget was spent, so the model was written to {elsewhere} instead; move it from there")
+        raise

@@ -1,8 +1,8 @@
 """`compiled`: numba's `njit` with the library's settings, and a cache that is never stale.
 
 `nogil` lets plain threads run kernels side by side (numba's own parallel layers abort on concurrent calls and do not
-survive a fork). Machine code is kept between processes, see `kernel_cache`; who waits for the first compilation is told
-so, see `waiting`.
+survive a fork). Machine code is kept between processes, see `kernel_cache`; whoever waits for the first compilation is
+notified, see `waiting`.
 
 Compiling takes a tenth of a second a function, whatever its size, and more for what of NumPy it uses. So a first fit is
 quick if it compiles few functions: what a fit does not need is in a function of its own, memory is passed in, loops are

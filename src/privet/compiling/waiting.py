@@ -1,4 +1,4 @@
-"""Who waits for the first compilation is told so, once, if it takes over a second."""
+"""Whoever waits for the first compilation is notified, once, if it takes over a second."""
 
 import logging
 import sys

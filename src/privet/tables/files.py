@@ -79,7 +79,7 @@ def find_files(paths: Paths) -> list[DataFile]:
     Raises
     ------
     ParameterError
-        If there is no file, one is of a format that cannot be told, or there is more than one format.
+        If there is no file, one is of an unknown format, or there is more than one format.
     """
     if find_spec("pyarrow") is None:
         raise ParameterError("reading tables from files needs PyArrow; pip install pyarrow")
