@@ -464,9 +464,9 @@ def test_mistakes_are_told_with_the_remedy(folder, arguments, message):
     assert message in said
 
 
-def test_absent_packages_are_named_with_the_extra(monkeypatch):
+def test_absent_packages_are_named_with_the_command_that_installs_them(monkeypatch):
     monkeypatch.setattr(data, "find_spec", lambda name: None)
-    with pytest.raises(ParameterError, match=r"pip install 'privet\[frames\]'"):
+    with pytest.raises(ParameterError, match=r"pip install pandas pyarrow$"):
         data.import_pandas()
 
 
