@@ -4,10 +4,12 @@
     python benchmarks/walk.py --files    # and the names of the files
 
 A reader who wants to follow one fit has to open these. Everything is imported and compiled by a first fit, so that
-only what a fit really calls is counted; compiled kernels count by the file that calls them.
+only what a fit really calls is counted, compiled kernels included.
 
 Two figures: all files in which some function runs during a fit, which includes budgets, plan and ledger; and those of
 them through which records go, that is, in which a function is handed a frame, a column, a table, a block or an array.
+While another process of the same user has a budget open, a fit also looks whether that is one of its ancestors, which
+is one file more (`privacy/budgets/processes.py`).
 """
 
 from __future__ import annotations

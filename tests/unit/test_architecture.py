@@ -3,6 +3,9 @@
 import tomllib
 from pathlib import Path
 
+import pytest
+from benchmarks.walk import LEARNERS, walk
+
 ROOT = Path(__file__).parents[2]
 HOME = ROOT / "src" / "privet"
 ROOMS = sorted(
@@ -36,3 +39,11 @@ def test_every_module_that_draws_is_behind_the_door():
     protected = {name.rpartition(".")[2] for name in door["protected_modules"]}
     in_front = {"__init__", "release", "grounds", "measurements", "joint_exponential"}
     assert {path.stem for path in (HOME / "mechanisms").glob("*.py")} - in_front == protected
+
+
+@pytest.mark.parametrize(("learner", "files", "with_records"), [("PrivaTree", 28, 15), ("Boosting", 36, 19)])
+def test_the_way_of_a_record_through_a_fit_stays_short(learner, files, with_records):
+    name = f"{learner}Classifier"
+    seen, handed = walk(name, LEARNERS[name])
+    assert len(seen) <= files, sorted(seen)
+    assert len(handed) <= with_records, sorted(handed)

@@ -144,7 +144,7 @@ class Ledger:
     @property
     def proven(self) -> bool:
         """Whether the guarantee is backed by a proof."""
-        return not self.why
+        return not self._doubts and not self._flaws
 
     @property
     def epsilon(self) -> float:
