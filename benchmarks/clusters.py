@@ -59,8 +59,12 @@ def tree() -> PrivaTreeClassifier:
 
 @contextmanager
 def dask_cluster() -> Iterator[Any]:
+    import dask
     from distributed import Client, LocalCluster
 
+    # A local cluster gives up a worker that is not back after 15 seconds, and then also closes the one that came back.
+    # On a busy machine starting a process takes longer.
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"})
     options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         yield client
@@ -74,8 +78,10 @@ def spark_session() -> Iterator[Any]:
     builder = SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
     session = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "OFF").getOrCreate()
-    yield session
-    session.stop()
+    try:
+        yield session
+    finally:
+        session.stop()
 
 
 def seconds(make: Callable[[], Any], table: Any, repeats: int) -> float:

@@ -23,7 +23,7 @@ BOOSTING = next(each for each in REGISTERED if each.estimator == "BoostingClassi
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
-    monkeypatch.setattr("privet.tables.file_table._FEWEST_ROWS", 120)
+    monkeypatch.setattr("privet.tables.pieces._FEWEST_ROWS", 120)
 
 
 @every_learner

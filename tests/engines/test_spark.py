@@ -21,7 +21,7 @@ ONE_OF_EACH = {
 
 @pytest.fixture(autouse=True)
 def few_pieces(monkeypatch):
-    monkeypatch.setattr("privet.tables.file_table._FEWEST_ROWS", 250)
+    monkeypatch.setattr("privet.tables.pieces._FEWEST_ROWS", 250)
 
 
 @pytest.mark.parametrize("learner", ONE_OF_EACH.values(), ids=str)

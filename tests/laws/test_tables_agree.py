@@ -40,8 +40,10 @@ def write(frame, folder):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Let so few records have many pieces, blocks and batches."""
-    monkeypatch.setattr("privet.tables.file_table._FEWEST_ROWS", 80)
+    monkeypatch.setattr("privet.tables.pieces._FEWEST_ROWS", 80)
+    monkeypatch.setattr("privet.tables.pieces._BYTES_READ_AT_ONCE", 1000)  # two or three columns
     monkeypatch.setattr("privet.tables.kept._MOST_ROWS", 50)
+    monkeypatch.setattr("privet.tables.streamed._MOST_ROWS", 40)
     monkeypatch.setattr("privet.tables.piecewise._FEWEST_ROWS_READ_AT_ONCE", 1)
     monkeypatch.setattr("privet.tables.piecewise._MOST_ROWS_READ_AT_ONCE", 33)
 
@@ -54,11 +56,12 @@ def fitted(learner, *data, **changes):
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.filterwarnings("ignore")  # of learners, about their own settings
 @every_learner
-def test_every_learner_makes_of_files_what_it_makes_of_a_frame(tmp_path, learner):
+def test_every_learner_makes_of_files_what_it_makes_of_a_frame(tmp_path, monkeypatch, learner):
     frame = records(learner)
     in_memory = fitted(learner, frame.drop(columns="y"), frame["y"])
     folder = write(frame, tmp_path / "table")
-    for memory in (None, 20_000):
+    for memory, whole_row_groups in ((None, 1 << 20), (20_000, 0)):  # read column by column, and in batches
+        monkeypatch.setattr("privet.tables.pieces._MOST_BYTES_OF_CODES", whole_row_groups)
         table = ParquetTable(folder, target="y", memory=memory, spill=tmp_path)
         assert fitted(learner, table, n_jobs=3) == in_memory
     assert not any((tmp_path / f"privet-spill-{tmp_path.stat().st_uid}").glob("*"))

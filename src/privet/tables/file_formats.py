@@ -47,15 +47,31 @@ class RowGroup:
 
     def batches(self, most_rows: int) -> Iterator[Any]:
         """Read the records as Arrow tables."""
-        self.file.check()
         pa: Any = import_module("pyarrow")
         constants = constant_columns(self.file, self.declared)
-        with _parquet(self.file) as opened:
-            if opened.num_row_groups != self.n_groups or opened.metadata.row_group(self.number).num_rows != self.n_rows:
-                raise _changed(self.file)
+        with self._opened() as opened:
             stored = [name for name in self.columns if name in opened.schema_arrow.names]
             for batch in opened.iter_batches(most_rows, [self.number], stored, use_threads=False):
                 yield with_constants(pa.Table.from_batches([batch]), constants)
+
+    def some_columns(self, groups: Sequence[Sequence[str]]) -> Iterator[Any]:
+        """Read all records, once for each group of columns, as Arrow tables with these columns."""
+        constants = constant_columns(self.file, self.declared)
+        with self._opened() as opened:
+            names = set(opened.schema_arrow.names)
+            for group in groups:
+                stored = [name for name in group if name in names]
+                table = opened.read_row_group(self.number, stored, use_threads=False)
+                yield with_constants(table, {name: constants[name] for name in group if name in constants})
+
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        """Open the file; an error, now or afterwards, unless it is the one that was found."""
+        self.file.check()
+        with _parquet(self.file) as opened:
+            if opened.num_row_groups != self.n_groups or opened.metadata.row_group(self.number).num_rows != self.n_rows:
+                raise _changed(self.file)
+            yield opened
         self.file.check()  # it may have been changed while it was read
 
 

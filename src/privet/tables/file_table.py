@@ -16,13 +16,12 @@ from privet.tables.described import Described, Job
 from privet.tables.file_formats import open_file
 from privet.tables.files import DataFile, Paths, find_files
 from privet.tables.kept import encode_pieces
+from privet.tables.pieces import bundled
 from privet.tables.piecewise import Reading
 from privet.tables.protocol import Table
 from privet.tables.source import Layout, Piece, check_layouts
 from privet.tables.store import Store, bytes_of
 from privet.tables.streamed import StreamedTable
-
-_FEWEST_ROWS = 1 << 16  # in a piece, where there are more: small files are read together
 
 
 class ParquetTable(Described):
@@ -148,31 +147,3 @@ class FileSource:
     def pieces(self) -> list[Piece]:
         """Return the pieces of all files, in order."""
         return list(chain.from_iterable(file.pieces for file in self._opened))
-
-
-class Bundle:
-    """Small pieces that are read together, one after the other."""
-
-    def __init__(self, pieces: Sequence[Piece]) -> None:
-        self._pieces = pieces
-        self.name = pieces[0].name
-        self.n_rows: int | None = sum(piece.n_rows or 0 for piece in pieces)
-
-    def batches(self, most_rows: int) -> Iterator[Any]:
-        """Read all pieces."""
-        return chain.from_iterable(piece.batches(most_rows) for piece in self._pieces)
-
-
-def bundled(pieces: Sequence[Piece]) -> list[Piece]:
-    """Put consecutive small pieces together. Identities do not change: places go on from piece to piece."""
-    found, waiting, n_rows = list[Piece](), list[Piece](), 0
-    for piece in pieces:
-        if waiting and (piece.n_rows is None or n_rows + piece.n_rows > _FEWEST_ROWS):
-            found.append(Bundle(waiting) if len(waiting) > 1 else waiting[0])
-            waiting, n_rows = [], 0
-        if piece.n_rows is None:
-            found.append(piece)
-        else:
-            waiting.append(piece)
-            n_rows += piece.n_rows
-    return [*found, *([Bundle(waiting) if len(waiting) > 1 else waiting[0]] if waiting else [])]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from privet.progress import Bar
 from privet.schema.encoding import Encoding
 from privet.tables.passes import add_up, in_threads
+from privet.tables.pieces import encode_piece
 from privet.tables.piecewise import Reading, Records, joined
 from privet.tables.protocol import Block, IntArray, Kernel
 from privet.tables.source import Piece
@@ -162,7 +163,7 @@ def encode_pieces(
 def _blocks(reading: Reading, piece: Piece, most_rows: int) -> Iterator[Records]:
     """Encode a piece into blocks of about so many records."""
     gathered, n = list[Records](), 0
-    for records in reading.encode_all(piece.batches(min(reading.rows_at_once, most_rows))):
+    for records in encode_piece(piece, reading, most_rows):
         if gathered and n + records.n_read > most_rows:
             yield joined(gathered)
             gathered, n = [], 0

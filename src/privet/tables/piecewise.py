@@ -109,9 +109,14 @@ class Reading:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that are read: features, target, unit and id."""
+        return tuple(dict.fromkeys([*(column.source for column in self.encoding.columns), *self.columns_beside]))
+
+    @property
+    def columns_beside(self) -> tuple[str, ...]:
+        """The columns that are read beside the features: target, unit and id."""
         unit = None if self.unit is None else self.unit.column
         others = [name for name in (self.target, unit, self.id, *self.also) if name is not None]
-        return tuple(dict.fromkeys([*(column.source for column in self.encoding.columns), *others]))
+        return tuple(dict.fromkeys(others))
 
     @property
     def declared(self) -> Declared:
@@ -129,8 +134,11 @@ class Reading:
 
     def encode(self, frame: Any, first_place: int = 0) -> Records:
         """Encode a frame, which may have further columns; its first record has this place within its piece."""
-        opened = open_frame(frame)
-        codes = self.encode_features(frame)
+        return self.records(self.encode_features(frame), frame, first_place)
+
+    def records(self, codes: NDArray[np.unsignedinteger], beside: Any, first_place: int) -> Records:
+        """Return the records with these codes; target, unit and id are in a frame, which may have further columns."""
+        opened = open_frame(beside)
         assert self.target is not None
         target = self.encoding.encode_target(opened.named(self.target))
         places = np.arange(first_place, first_place + len(target), dtype=np.uint64)
@@ -150,9 +158,8 @@ class Reading:
         codes: NDArray[np.unsignedinteger] = self.encoding.encode(frame, ignore=open_frame(frame).names or ())
         return codes
 
-    def encode_all(self, frames: Iterable[Any]) -> Iterator[Records]:
-        """Encode the frames of one piece, in their order."""
-        place = 0
+    def encode_all(self, frames: Iterable[Any], place: int = 0) -> Iterator[Records]:
+        """Encode the frames of one piece, in their order, from this place on."""
         for frame in frames:
             records = self.encode(frame, place)
             yield records

@@ -13,7 +13,8 @@ from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import worker_tasks as tasks
 from privet.tables.described import Described, Job
-from privet.tables.file_table import FileSource, bundled
+from privet.tables.file_table import FileSource
+from privet.tables.pieces import bundled
 from privet.tables.piecewise import Reading, Records
 from privet.tables.protocol import IntArray, Kernel
 from privet.tables.source import Layout, check_layouts

@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 from privet.progress import Bar
 from privet.schema.encoding import Encoding
 from privet.tables.passes import add_up
+from privet.tables.pieces import encode_piece
 from privet.tables.piecewise import Reading
 from privet.tables.protocol import Block, IntArray, Kernel
 from privet.tables.source import Piece
+
+_MOST_ROWS = 1 << 18  # that a kernel sees at once
 
 
 class StreamedTable:
@@ -83,7 +86,7 @@ class StreamedTable:
             begin += piece.n_rows
 
     def _blocks(self, begin: int, piece: Piece) -> Iterator[tuple[Block, int]]:
-        for records in self._reading.encode_all(piece.batches(self._reading.rows_at_once)):
+        for records in encode_piece(piece, self._reading, _MOST_ROWS):
             yield Block(records.codes, records.target, records.places + np.uint64(begin), {}), records.n_read
 
     def __repr__(self) -> str:

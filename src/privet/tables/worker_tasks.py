@@ -18,10 +18,13 @@ from numpy.typing import NDArray
 
 from privet.errors import TableChangedError
 from privet.schema.encoding import Encoding
+from privet.tables import pieces
 from privet.tables.piecewise import Reading, Records, joined
 from privet.tables.protocol import Block, IntArray, Kernel
 from privet.tables.source import Piece
 from privet.tables.units import UnitRows, in_group
+
+_MOST_ROWS = 1 << 62  # a piece is one block here: there are as many as files have row groups
 
 
 @dataclass(frozen=True, repr=False)  # clusters log the arguments of tasks that fail
@@ -50,12 +53,15 @@ class Expected:
 
 def encode_piece(piece: Piece, reading: Reading) -> Records:
     """Encode a piece that the worker reads by itself."""
-    return encode_frames(piece.batches(reading.rows_at_once), reading)
+    return _whole(list(pieces.encode_piece(piece, reading, _MOST_ROWS)), reading)
 
 
 def encode_frames(frames: Iterable[Any], reading: Reading) -> Records:
     """Encode the frames of one piece, in their order; or, with ids, in the order of the ids."""
-    parts = list(reading.encode_all(frames))
+    return _whole(list(reading.encode_all(frames)), reading)
+
+
+def _whole(parts: list[Records], reading: Reading) -> Records:
     if not parts:
         columns, nothing = reading.encoding.n_features, np.zeros(0, dtype=np.uint64)
         units = None if reading.unit is None else UnitRows(np.zeros((2, 0), dtype=np.uint64), nothing)
