@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels import complete
+from privet.trees.kernels.bits import BitTests, bit_tests
 from privet.trees.kernels.blocks import BLOCK_ROWS
 from privet.trees.kernels.complete import UPPER_ROOM
 from privet.trees.kernels.node_tests import NodeTests
@@ -100,6 +101,11 @@ class CompleteTrees(Trees):
         if (self.splits.set_index >= 0).any() or (self._tests.low > np.iinfo(dtype).max).any():
             return None
         return self._tests._replace(low=complete.as_signed(self._tests.low.astype(dtype)))
+
+    @cached_property
+    def in_bits(self) -> BitTests | None:
+        """The trees as questions that are answered by bits, if all are thresholds and the trees many and shallow."""
+        return None if (self.splits.set_index >= 0).any() else bit_tests(self._tests, self.depth)
 
     def route_block(self, codes: NDArray[Any], start: int, stop: int, first_tree: int, out: NDArray[np.int32]) -> None:
         """Write leaf ids of rows start..stop (a block at most) in trees from `first_tree` on, one a row of `out`."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from privet.errors import ParameterError
 from privet.schema.encoding import Encoding
+from privet.trees.kernels.bits import BitTests
 from privet.trees.kernels.blocks import BLOCK_ROWS
 
 if TYPE_CHECKING:
@@ -111,6 +112,11 @@ class Trees(FieldsOnly, ABC):
     @abstractmethod
     def route_assigned(self, codes: NDArray[Any], trees: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the leaf id of each row in its own tree only; -1 where there is no such tree."""
+
+    @property
+    def in_bits(self) -> BitTests | None:
+        """The trees as questions that are answered by bits, if records are counted faster so."""
+        return None
 
     @abstractmethod
     def explicit(self) -> "ExplicitTrees":

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from privet.compiling import compiled
 from privet.tables.protocol import Block, IntArray
+from privet.trees.kernels.bits import GROUP_ROWS, BitTests, count_in_bits
 from privet.trees.kernels.blocks import BLOCK_ROWS, TREES_AT_ONCE, Codes
 
 _ASSIGNED_AT_ONCE = 1 << 16
@@ -36,6 +37,11 @@ class Router(Protocol):
 
     def route_assigned(self, codes: Codes, trees: IntArray) -> NDArray[np.int32]:
         """Return the leaf id of each row in its own tree; -1 where there is no such tree."""
+        ...
+
+    @property
+    def in_bits(self) -> BitTests | None:
+        """The trees as questions that are answered by bits, if records are counted faster so."""
         ...
 
 
@@ -106,6 +112,9 @@ class LeafClassCounts:
                 trees = np.asarray(block.state[self.part][piece], dtype=np.int64)
                 leaves = self.structure.route_assigned(np.ascontiguousarray(codes[:, piece]), trees)
                 _count_assigned(leaves, block.target[piece], counts)
+            return counts
+        if self.structure.in_bits is not None and n_rows >= GROUP_ROWS * self.n_classes:
+            count_in_bits(codes, block.target, self.n_classes, self.structure.in_bits, counts)
             return counts
         scratch = np.zeros((min(n_trees, TREES_AT_ONCE), BLOCK_ROWS), np.int32)
         rows, classes = np.zeros(BLOCK_ROWS, np.uint32), np.zeros(BLOCK_ROWS, np.uint32)
