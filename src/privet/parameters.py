@@ -11,6 +11,9 @@ from typing import Literal
 from privet.errors import ParameterError
 
 Auto = Literal["auto"]  # the learner decides, from public facts
+# A public guess at the number of records; None to buy one where it helps; "unknown" to do without.
+RowsHint = int | Literal["unknown"] | None
+MOST_ROWS = 10**15  # of a hint: more than any table has, and safe for arithmetic in doubles
 
 
 def exact(value: object, name: str) -> Fraction:
@@ -54,6 +57,24 @@ def check_whole_or_auto(name: str, value: object, low: int, high: int) -> int | 
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ParameterError(f"{name} must be a whole number or 'auto', got {value!r}: pass one from {low} to {high}")
     return check_whole(name, value, low, high)
+
+
+def check_rows_hint(value: object) -> int | None:
+    """Return the number of records that a hint states, None if it states none, or say what is wrong with it.
+
+    Examples
+    --------
+    >>> check_rows_hint(5_000), check_rows_hint("unknown")
+    (5000, None)
+    """
+    if value is None or (isinstance(value, str) and value == "unknown"):
+        return None
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not 1 <= int(value) <= MOST_ROWS:
+        raise ParameterError(
+            "n_rows_hint must be a public whole number, at least 1 and at most 10^15, "
+            f"got {value!r:.40}: or leave it at None, or say 'unknown'"
+        )
+    return int(value)
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> str:

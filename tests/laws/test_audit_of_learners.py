@@ -149,7 +149,7 @@ def test_every_named_pair_is_a_pair_of_neighbours_and_has_a_schema():
 def test_trees_of_a_private_forest_can_be_looked_at():
     pair = NEIGHBOUR_PAIRS["features_as_disjoint"]()
     for estimator in (
-        privet.PrivaTreeClassifier(schema=pair.schema, max_depth=2, leaves="labels"),
+        privet.PrivaTreeClassifier(schema=pair.schema, max_depth=2, leaves="labels", n_rows_hint="unknown"),
         RandomDecisionForestClassifier(schema=pair.schema, max_depth=2, n_trees=2),
     ):
         fitted = estimator.fit(*pair.D)

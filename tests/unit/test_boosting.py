@@ -273,7 +273,7 @@ def test_features_that_cannot_be_split_leave_a_common_start():
 
 def test_a_plan_shows_the_cap_and_a_ledger_the_rounds_under_it():
     X, y = labelled(n=2000)
-    model = BoostingClassifier(1.0, 1e-6, TWO, n_trees=5, random_state=0)
+    model = BoostingClassifier(1.0, 1e-6, TWO, n_trees=5, n_rows_hint="unknown", random_state=0)
     assert "all annealed rounds together" in model.plan().table(full=True)
     ledger = model.fit(X, y).privacy_
     (rounds,) = [part for part in ledger.composition.parts if isinstance(part, Filter)]
@@ -390,9 +390,10 @@ def test_units_with_many_rows_are_charged_for_all_of_them():
     schema = Schema(FEATURES, classes=["no", "yes"], unit=privet.Unit("who", 4))
     X, y = labelled(n=2000)
     X["who"] = np.arange(2000) // 3
-    model = BoostingClassifier(2.0, 1e-6, schema, n_trees=4, random_state=0).fit(X, y)
+    settings = {"n_trees": 4, "n_rows_hint": "unknown"}
+    model = BoostingClassifier(2.0, 1e-6, schema, random_state=0, **settings).fit(X, y)
     assert model.privacy_.epsilon == 2.0
-    plain = BoostingClassifier(2.0, 1e-6, TWO, n_trees=4).plan()
+    plain = BoostingClassifier(2.0, 1e-6, TWO, **settings).plan()
     name = "base: products of columns"
     pairs = [next(event for event in ledger.events if event.name == name) for ledger in (model.privacy_, plain)]
     assert pairs[0].parameter >= 16 * pairs[1].parameter * Fraction(99, 100)

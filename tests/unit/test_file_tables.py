@@ -282,7 +282,7 @@ def test_a_pure_mixture_is_refused_where_records_may_share_their_coins(tmp_path)
     """A mixture's epsilon is below that of its larger part because each record has a coin of its own."""
     path = tmp_path / "table.parquet"
     frame().assign(key=1).to_parquet(path)
-    pure = MultinomialForestClassifier(epsilon=1.0, schema=SCHEMA)
+    pure = MultinomialForestClassifier(epsilon=1.0, schema=SCHEMA, n_rows_hint="unknown")
     assert has_mixture(pure.plan().composition)
     assert not has_mixture(ONE_PASS.plan().composition)
     with privet.budget(epsilon=5.0) as budget:

@@ -247,7 +247,14 @@ def test_the_depth_from_public_facts_grows_with_the_records_and_needs_a_hint():
     assert depths == sorted(depths)
     assert depths[0] < depths[-1] == 4
     with pytest.raises(ParameterError, match="n_rows_hint"):
-        make(tune="public").plan()
+        make(tune="public", n_rows_hint="unknown").plan()
+
+
+def test_the_number_of_records_is_bought_for_a_depth_from_public_facts():
+    X, y = np.random.default_rng(0).integers(3, size=(4_000, 4)), ["no", "yes"] * 2_000
+    forest = make(tune="public", max_depth=4).fit(X, y)
+    assert forest.privacy_.events[0].name == "number of records"
+    assert forest.privacy_.epsilon == forest.plan().epsilon
 
 
 def test_the_depth_from_released_counts_follows_the_task():

@@ -47,9 +47,11 @@ def test_every_voting_rule_learns_three_classes(voting, composition):
 
 
 def test_noise_has_scale_k_over_epsilon():
-    assert only_event(make(0.5, n_trees=7).plan()).parameter == pytest.approx(Fraction(14))
-    assert only_event(make(0.5, n_trees=7, composition="disjoint").plan()).parameter == pytest.approx(Fraction(2))
-    label = only_event(make(0.5, n_trees=7, leaves="labels", voting="majority").plan())
+    assert only_event(make(0.5, n_trees=7, n_rows_hint="unknown").plan()).parameter == pytest.approx(Fraction(14))
+    assert only_event(make(0.5, n_trees=7, max_depth=3, composition="disjoint").plan()).parameter == pytest.approx(
+        Fraction(2)
+    )
+    label = only_event(make(0.5, n_trees=7, max_depth=3, leaves="labels", voting="majority").plan())
     assert label.mechanism is Mechanism.PERMUTE_AND_FLIP
     assert float(label.parameter) == pytest.approx(1 / 14)
     assert label.cost.epsilon == Fraction(1, 2)
@@ -92,9 +94,9 @@ def test_auto_is_decided_by_hint_and_budget_and_never_by_the_data():
         trees = make(1.0, n_rows_hint=4000).fit(X, y).model_.structure
         sizes.add((trees.n_trees, trees.depth))
     assert sizes == {(16, 10)}
-    without = make(1.0).fit(*records(5000)).model_.structure
+    without = make(1.0, n_rows_hint="unknown").fit(*records(5000)).model_.structure
     assert (without.n_trees, without.depth) == (8, 8)
-    fixed = make(1.0, n_trees=3, max_depth="auto").fit(*records(10)).model_.structure
+    fixed = make(1.0, n_trees=3, max_depth="auto", n_rows_hint="unknown").fit(*records(10)).model_.structure
     assert (fixed.n_trees, fixed.depth) == (3, 8)
 
 

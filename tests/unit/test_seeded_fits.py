@@ -59,7 +59,7 @@ def _records(schema, n_classes):
 def _boosting(n_classes, features=MIXED, neighbours="add_remove", **parameters):
     make = BoostingClassifier if n_classes else BoostingRegressor
     schema = _schema(features, n_classes, neighbours)
-    return make(schema=schema, random_state=7, **parameters), n_classes
+    return make(schema=schema, random_state=7, **{"n_rows_hint": "unknown", **parameters}), n_classes
 
 
 def _disjoint(n_classes=2, features=MIXED, neighbours="add_remove", **parameters):
@@ -69,7 +69,7 @@ def _disjoint(n_classes=2, features=MIXED, neighbours="add_remove", **parameters
 
 PURE, APPROXIMATE = {"epsilon": 1.0}, {"epsilon": 1.0, "delta": 1e-6}
 FITS = {
-    # without a hint: a common start, or a regression as base
+    # nothing known: a common start, or a regression as base
     **{f"boosting, {k} classes, pure": _boosting(k, **PURE) for k in (0, 2, 3)},
     **{f"boosting, {k} classes, approximate": _boosting(k, **APPROXIMATE) for k in (0, 2, 3)},
     **{f"boosting, {k} classes, no privacy": _boosting(k, epsilon=None, n_trees=3) for k in (0, 2, 3)},

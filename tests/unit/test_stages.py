@@ -59,7 +59,9 @@ def test_boosting_has_one_line_for_bins_base_and_rounds():
 def test_a_fitted_ledger_shows_the_rounds_that_were_charged_at_the_cost_of_their_cap():
     adult = load_adult()
     small = [part[:2_000] for part in adult.train]
-    model = BoostingClassifier(epsilon=1.0, delta=1e-6, schema=SCHEMA, n_trees=3, random_state=0).fit(*small)
+    model = BoostingClassifier(
+        epsilon=1.0, delta=1e-6, schema=SCHEMA, n_trees=3, n_rows_hint="unknown", random_state=0
+    ).fit(*small)
     planned, charged = ({stage.name: stage for stage in stages(of)} for of in (model.plan(), model.privacy_))
     assert charged["rounds"].cost.rho == planned["rounds"].cost.rho
     assert charged["rounds"].noise.endswith(" records")

@@ -25,6 +25,7 @@ from privet.audit.way_in.watching import without_unit
 from privet.audit.way_in.whole_way import QUICK, THOROUGH, WayInEffort, way_in_audit
 from privet.errors import AuditError, PrivetError, UnsoundWarning
 from privet.estimators.base import PrivateEstimator
+from privet.estimators.counting import CountedFirst, buys_count
 from privet.parameters import check_choice
 from privet.privacy import budgets
 from privet.privacy.statements import stated_down, stated_up
@@ -203,7 +204,14 @@ def tiny_subject(estimator: PrivateEstimator, *, n_trees: int = 2, max_depth: in
     assert estimator.schema is not None
     small = smaller(estimator, {"n_trees": n_trees, "max_depth": max_depth})
     schema = tiny_schema(estimator.schema.neighbours, estimator.schema.target)
-    return Subject(small._learner(), schema, Allowance.of(estimator.epsilon, estimator.delta))
+    if small.random_state is None:
+        small.set_params(random_state=0)  # what is public must be the same in all growths for them to be compared
+    learner, allowance = small._learner(), Allowance.of(estimator.epsilon, estimator.delta)
+    # Whether a count comes first is asked of the estimator itself: one whose depth is limited may not need it.
+    whole = estimator._learner()
+    if estimator.n_rows_hint is None and buys_count(whole, schema.encoding(whole.bins), allowance.whole):
+        learner = CountedFirst(small._learner_for, learner.bins)
+    return Subject(learner, schema, allowance)
 
 
 def smaller(estimator: PrivateEstimator, limits: Mapping[str, int]) -> Any:

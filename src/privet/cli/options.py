@@ -1,9 +1,19 @@
 """Options that several commands share."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+
+def read_rows_hint(text: str) -> int | str:
+    """Read a number of records, or the word that does without."""
+    if text == "unknown":
+        return text
+    if text.isascii() and text.isdigit() and int(text[:16]) >= 1 and len(text) <= 16:
+        return int(text)
+    raise typer.BadParameter("give a whole number, at least 1, or the word unknown")
+
 
 Data = Annotated[
     list[Path],
@@ -52,8 +62,14 @@ Target = Annotated[
     ),
 ]
 RowsHint = Annotated[
-    int | None,
-    typer.Option("--rows-hint", help="A public guess at the number of records; never checked.", min=1, metavar="N"),
+    Any,
+    typer.Option(
+        "--rows-hint",
+        help="A public guess at the number of records, never checked, or: unknown. Without it, a small part of the "
+        "budget buys a noisy number, where the learner needs one.",
+        parser=read_rows_hint,
+        metavar="N",
+    ),
 ]
 PublicSeed = Annotated[
     int | None,

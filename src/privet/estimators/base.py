@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, cast
@@ -20,13 +20,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from privet.errors import LargeDeltaWarning, NonPrivateWarning, ParameterError, PrivacyLeakWarning, SchemaError
+from privet.estimators.counting import CountedFirst, CountedPlan, MakeLearner, buys_count
 from privet.estimators.learning import Hints, Learner, NumberModel
 from privet.frames.opening import one_column
 from privet.markup import card, paragraph, table
 from privet.mechanisms.release import Randomness, noise_source, open_release, secret_key
-from privet.parameters import threads
+from privet.parameters import RowsHint, check_rows_hint, threads
 from privet.privacy import budgets
-from privet.privacy.events import has_mixture
+from privet.privacy.events import Composition, has_mixture
 from privet.privacy.ledger import Ledger
 from privet.privacy.plan import Plan
 from privet.privacy.statements import delta_in_words, stated_down
@@ -42,7 +43,6 @@ from privet.tables.reading import adapted, closing_afterwards, declared_accounts
 
 NO_SCHEMA = "no schema was given: bounds, categories and classes were read off the data"
 _deltas_warned_of: set[tuple[Fraction, int | None]] = set()  # by fits in this process, each with its n_rows_hint
-MOST_ROWS = 10**15  # of n_rows_hint: more than any table has, and safe for arithmetic in doubles
 
 
 class _Planned(NamedTuple):
@@ -63,7 +63,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
     epsilon: float | None
     delta: float
     schema: Schema | None
-    n_rows_hint: int | None
+    n_rows_hint: RowsHint
     random_state: Any
     n_jobs: int | None
 
@@ -75,6 +75,10 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
     @abstractmethod
     def _learner(self) -> Learner[Any]:
         """Return the learner that the parameters describe, or raise `ParameterError`."""
+
+    def _learner_for(self, n_rows: int | None) -> Learner[Any]:
+        """Return the learner for a number of records, where which one it is depends on that."""
+        return self._learner()
 
     @classmethod
     def _of_file(cls, parameters: dict[str, Any]) -> tuple[type[PrivateEstimator], dict[str, Any]]:
@@ -93,7 +97,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
     def _infer(self, X: Any, y: Any) -> Schema:
         """Read a schema off the data. A ledger with such a schema claims nothing."""
 
-    def plan(self, *, schema: Schema | None = None, n_rows_hint: int | None = None) -> Ledger:
+    def plan(self, *, schema: Schema | None = None, n_rows_hint: RowsHint = None) -> Ledger:
         """Return the ledger that a fit will end with, without any data.
 
         Parameters
@@ -101,7 +105,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         schema, n_rows_hint : optional
             Ask for another schema or hint than the estimator's own.
         """
-        return self._ledger_of_plan(self._learner, schema, n_rows_hint)
+        return self._ledger_of_plan(self._learner_for, schema, n_rows_hint)
 
     def fit(self, X: Any, y: Any = None, **unsupported: Any) -> Self:
         """Learn from private records, spending the budget.
@@ -118,21 +122,19 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
             one column. A record is left out if its label is not in the schema, or its target is not a number. For a
             table, the name of its column.
         """
-        return self._fit(self._learner, X, y, unsupported)
+        return self._fit(self._learner_for, X, y, unsupported)
 
-    def _ledger_of_plan(
-        self, make_learner: Callable[[], Learner[Any]], schema: Schema | None, n_rows_hint: int | None
-    ) -> Ledger:
+    def _ledger_of_plan(self, make: MakeLearner, schema: Schema | None, n_rows_hint: RowsHint) -> Ledger:
         """Carry out `plan` with a learner that may know further public facts, such as a batch to predict."""
         schema = self.schema if schema is None else schema
         if schema is None:
             raise ParameterError("plan() needs to know what is public: pass schema=Schema(...)")
         hint = self.n_rows_hint if n_rows_hint is None else n_rows_hint
-        stated = self._plan(make_learner, schema, hint, noise_source()).stated
-        _warn_of_large_delta(stated.allowance, hint)
+        stated = self._plan(make, schema, hint, noise_source()).stated
+        _warn_of_large_delta(stated.allowance, check_rows_hint(hint))
         return stated
 
-    def _fit(self, make_learner: Callable[[], Learner[Any]], X: Any, y: Any, unsupported: Mapping[str, Any]) -> Self:
+    def _fit(self, make: MakeLearner, X: Any, y: Any, unsupported: Mapping[str, Any]) -> Self:
         """Carry out `fit` with such a learner."""
         if unsupported:
             raise ParameterError(
@@ -143,9 +145,9 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         # Both are looked up once, here: what other threads change during the fit does not affect it.
         charged, noise = budgets.in_force(self._carried_budgets, declared_accounts(self.schema, X)), noise_source()
         schema, X, y = self._read(X, y if isinstance(X, Described) else one_column(y))
-        learner, encoding, plan, stated = self._plan(make_learner, schema, self.n_rows_hint, noise)
+        learner, encoding, plan, stated = self._plan(make, schema, self.n_rows_hint, noise)
         _refuse_mixtures_by_id(X, stated)
-        _warn_of_large_delta(stated.allowance, self.n_rows_hint, again=False)
+        _warn_of_large_delta(stated.allowance, check_rows_hint(self.n_rows_hint), again=False)
         rng = public_rng(self.random_state)
         # A table that is described may be large: it gets all cores unless the number of threads is given.
         n_jobs = threads(-1 if self.n_jobs is None and isinstance(X, Described) else self.n_jobs)
@@ -175,13 +177,16 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
         check_is_fitted(self, "model_")
         budgets.record_model(self._receipt, save(self, Path(path)))
 
-    def _plan(
-        self, make_learner: Callable[[], Learner[Any]], schema: Schema, n_rows_hint: int | None, noise: Randomness
-    ) -> _Planned:
-        learner, terms, hints = make_learner(), Terms.of(schema), _hints(n_rows_hint)
+    def _plan(self, make: MakeLearner, schema: Schema, n_rows_hint: RowsHint, noise: Randomness) -> _Planned:
+        hints, terms = Hints(check_rows_hint(n_rows_hint)), Terms.of(schema)
+        learner = make(hints.n_rows)
         encoding = schema.encoding(learner.bins)
         allowance = self._allowance(encoding, terms, hints)
-        plan = learner.plan(encoding, terms, None if allowance is None else allowance.whole, hints)
+        share = None if allowance is None else allowance.whole
+        # Where the schema was read off the data nothing is claimed, and nothing needs to be bought.
+        if n_rows_hint is None and schema.inferred is None and buys_count(learner, encoding, share):
+            learner = CountedFirst(make, learner.bins)
+        plan = learner.plan(encoding, terms, share, hints)
         stated = Ledger.stating(terms, allowance, plan.whole, _doubts(schema, noise))
         stated.plan = plan
         return _Planned(learner, encoding, plan, stated)
@@ -341,7 +346,7 @@ def _refuse_mixtures_by_id(X: Any, stated: Ledger) -> None:
         dealt_by_id
         and stated.allowance is not None
         and stated.allowance.rho is None
-        and has_mixture(stated.composition)
+        and any(map(has_mixture, _possible(stated)))
     ):
         raise ParameterError(
             f"records that share a value of {X.id!r} would share their secret coins, on which this learner's epsilon "
@@ -349,15 +354,11 @@ def _refuse_mixtures_by_id(X: Any, stated: Ledger) -> None:
         )
 
 
-def _hints(n_rows: object) -> Hints:
-    if n_rows is None:
-        return Hints()
-    if isinstance(n_rows, bool) or not isinstance(n_rows, int | np.integer) or not 1 <= n_rows <= MOST_ROWS:
-        raise ParameterError(
-            "n_rows_hint must be a public whole number, at least 1 and at most 10^15, "
-            f"got {n_rows!r:.40}: or leave it at None"
-        )
-    return Hints(int(n_rows))
+def _possible(stated: Ledger) -> Iterator[Composition]:
+    """Yield what may be charged; after a count, that is not yet in the plan."""
+    yield stated.composition
+    if isinstance(stated.plan, CountedPlan):
+        yield from stated.plan.possible
 
 
 def _warn_of_large_delta(allowance: Allowance | None, n_rows: int | None, *, again: bool = True) -> None:

@@ -273,7 +273,9 @@ class Filter(_OfParts):
 
     @property
     def cost(self) -> Cost:
-        """The cap."""
+        """The cap; where it is of epsilon alone, it is one of rho as well: epsilon-DP is (epsilon^2 / 2)-zCDP."""
+        if self.cap.epsilon is not None and self.cap.rho is None:
+            return Cost.pure(self.cap.epsilon)
         return self.cap
 
 

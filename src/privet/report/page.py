@@ -9,6 +9,7 @@ from privet.audit.report import AuditReport
 from privet.errors import ParameterError
 from privet.estimators.files import file_content
 from privet.markup import join, paragraph, tag
+from privet.parameters import check_rows_hint
 from privet.privacy.text import guarantee_in_words
 from privet.report import evidence_sections, sections
 from privet.report.document import document, section
@@ -34,7 +35,7 @@ def render(estimator: Any, *, evaluation: Evaluation | None = None, audit: Audit
     published with the model. There is no date on it, no duration, and no number of records.
     """
     content = file_content(estimator)
-    ledger, schema, n_rows = estimator.privacy_, estimator.schema_, estimator.n_rows_hint
+    ledger, schema, n_rows = estimator.privacy_, estimator.schema_, check_rows_hint(estimator.n_rows_hint)
     if evaluation is not None:
         _refuse_unfit(evaluation, content["digest"])
     parts = [

@@ -85,7 +85,10 @@ class DaskTable(Described):
             files = FileSource.found(self.source, reading)
             check_layouts(files.layouts(), reading)
             records = _each(client, tasks.encode_piece, bundled(files.pieces()), carried)
-        return EncodedOnDask(client, reading.encoding, _blocks(client, records, reading))
+        summaries = client.gather(_each(client, tasks.summary, records))
+        table = EncodedOnDask(client, reading.encoding, _blocks(client, records, summaries, reading))
+        table.n_read = tasks.n_read(summaries)
+        return table
 
 
 def current_client() -> Any:
@@ -107,6 +110,7 @@ class EncodedOnDask:
         self._client, self._encoding, self._blocks = client, encoding, blocks
         self._states: Sequence[dict[str, Any]] = [{} for _ in blocks]
         self._nothing = tasks.empty_block(encoding)
+        self.n_read: int | None = None  # rows without a known label included
 
     @property
     def encoding(self) -> Encoding:
@@ -146,9 +150,8 @@ class EncodedOnDask:
         raise TypeError("a table holds private records and is never pickled; save the model instead")
 
 
-def _blocks(client: Any, records: Sequence[Any], reading: Reading) -> list[Any]:
+def _blocks(client: Any, records: Sequence[Any], summaries: Sequence[tasks.Summary], reading: Reading) -> list[Any]:
     """Return the blocks that learners see, each held against what the driver knows of its piece."""
-    summaries = client.gather(_each(client, tasks.summary, records))
     expected = tasks.expectations(summaries, reading)
     sure = [client.submit(tasks.verified, *both, pure=False) for both in zip(records, expected, strict=True)]
     masks: list[Any] = [None] * len(sure)

@@ -57,6 +57,7 @@ class KeptTable:
         self._encoding, self._blocks, self._store, self._n_jobs = encoding, blocks, store, n_jobs
         self._settled: dict[str, list[Kept | None]] = {}  # state that all blocks have
         self._pending: tuple[_Derived, ...] = ()  # state that the next pass computes, in this order
+        self.n_read: int | None = None  # rows without a known label included
 
     @property
     def encoding(self) -> Encoding:
@@ -157,7 +158,9 @@ def encode_pieces(
     if not blocks:  # a table without records still has one block, from which a kernel returns zeros of the right shape
         nothing = np.zeros((reading.encoding.n_features, 0), reading.encoding.dtype)
         blocks = [_KeptBlock(store.keep(nothing), store.keep(np.zeros(0, np.int32)), None, 0, 0)]
-    return KeptTable(reading.encoding, blocks, store, n_jobs)
+    table = KeptTable(reading.encoding, blocks, store, n_jobs)
+    table.n_read = sum(block.n_read for block in encoded)
+    return table
 
 
 def _blocks(reading: Reading, piece: Piece, most_rows: int) -> Iterator[Records]:

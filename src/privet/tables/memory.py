@@ -59,6 +59,7 @@ class MemoryTable:
     ) -> None:
         # A record is known by its place in the frame, whichever others are left out: made once for many passes.
         rows = np.arange(len(target), dtype=np.uint64) if rows is None else rows
+        self.n_read = len(target)  # rows without a known label included
         known = target >= 0
         if not known.all():
             codes, target, rows = np.ascontiguousarray(codes[:, known]), target[known], rows[known]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -93,7 +93,11 @@ class SparkTable(Described):
                 lambda piece: tasks.encode_piece(piece, carried.value)
             )
         kept = _Stored(encoded)
-        return EncodedOnSpark(context, reading.encoding, _blocks(context, kept, reading), (kept,))
+        # In the order of the partitions, each of which has one piece.
+        summaries = kept.rdd.map(tasks.summary).collect()
+        table = EncodedOnSpark(context, reading.encoding, _blocks(context, kept, summaries, reading), (kept,))
+        table.n_read = tasks.n_read(summaries)
+        return table
 
 
 def active_session() -> Any:
@@ -130,6 +134,7 @@ class EncodedOnSpark:
         self._context, self._encoding = context, encoding
         self._items, self._needed_once = items, needed_once
         self._nothing = tasks.empty_block(encoding)
+        self.n_read: int | None = None  # rows without a known label included
 
     @property
     def encoding(self) -> Encoding:
@@ -201,9 +206,8 @@ def _unpacked(rows: Iterable[Any], reading: Reading) -> Records:
     return tasks.encode_frames([], reading)
 
 
-def _blocks(context: Any, encoded: _Stored, reading: Reading) -> _Stored:
+def _blocks(context: Any, encoded: _Stored, summaries: Sequence[tasks.Summary], reading: Reading) -> _Stored:
     """Return the blocks that learners see, each held against what the driver knows of its piece."""
-    summaries = encoded.rdd.map(tasks.summary).collect()  # in the order of the partitions, each of which has one piece
     expected = context.broadcast(tasks.expectations(summaries, reading))
 
     def check(place: int, pieces: Iterable[Records]) -> Iterator[tuple[int, Records]]:

@@ -158,6 +158,11 @@ def expectations(summaries: Sequence[Summary], reading: Reading) -> list[Expecte
     return found
 
 
+def n_read(summaries: Sequence[Summary]) -> int:
+    """Return how many rows were read, with a known label or without."""
+    return sum(piece.n_read for piece in summaries)
+
+
 def n_unit_groups(summaries: Sequence[Summary], most_rows_at_once: int) -> int:
     """Return into how many groups units are divided, so that one worker can bound a group in its memory."""
-    return 1 + sum(piece.n_read for piece in summaries) // most_rows_at_once
+    return 1 + n_read(summaries) // most_rows_at_once

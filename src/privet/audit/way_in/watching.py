@@ -90,12 +90,14 @@ class _Reached(BaseException):
 
 
 class _Watching:
-    """A learner that behaves like the original, but looks at its table instead of growing."""
+    """A learner that behaves like the original, but looks at its table instead of growing, and buys no count."""
 
     def __init__(self, original: Learner[Any], look: Callable[[Table], Any]) -> None:
         self._original, self._look = original, look
 
     def __getattr__(self, name: str) -> Any:
+        if name == "uses_rows":
+            raise AttributeError(name)
         return getattr(self._original, name)
 
     def grow(self, table: Table, *_: Any) -> Any:
@@ -106,7 +108,7 @@ def reach(estimator: PrivateEstimator, X: Any, y: Any, look: Callable[[Table], A
     """Fit as far as the learner and return what `look` makes of the table that it is given."""
     twin = clone(estimator)
     learner = twin._learner()
-    vars(twin)["_learner"] = lambda: _Watching(learner, look)
+    vars(twin)["_learner"] = vars(twin)["_learner_for"] = lambda *_: _Watching(learner, look)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnsoundWarning)
         try:

@@ -14,7 +14,7 @@ from privet.estimators.learning import Hints
 from privet.learners.boosting.additive import Additive
 from privet.learners.boosting.learner import Boosting
 from privet.learners.boosting.outline import is_better_pure
-from privet.parameters import Auto, check_whole_or_auto, threads
+from privet.parameters import Auto, RowsHint, check_whole_or_auto, threads
 from privet.privacy.terms import Allowance, Terms
 from privet.schema.encoding import Encoding, RangeTarget
 from privet.schema.schema import Schema
@@ -33,7 +33,7 @@ class _Boosted:
         *,
         n_trees: int | Auto = "auto",
         max_depth: int | Auto = "auto",
-        n_rows_hint: int | None = None,
+        n_rows_hint: RowsHint = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -89,11 +89,13 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
         Levels of splits of each tree: 1 for small data of two classes, then 2, and 3 (pure epsilon) or 5 (`delta` above
         zero) for large data; 3 with `delta` above zero where nothing is known of the number of records. For
         regression: 2, or 3 for large data with `delta` above zero.
-    n_rows_hint : int, optional
+    n_rows_hint : int, "unknown" or None, default=None
         A public guess at the number of records, its order of magnitude is enough. It decides how the budget is divided,
         what the model starts with, and how large trees are: by ``n epsilon`` for pure epsilon, ``n^2 rho`` with `delta`
-        above zero. Small data of many classes, or with a regression target, gets a base alone. Where nothing is known,
-        `privet.mechanisms.measurements.noisy_row_count` buys a guess. Never compared with the data.
+        above zero. Small data of many classes, or with a regression target, gets a base alone. Never compared with the
+        data. None: a noisy number is bought with a twentieth of the budget, or taken for free where it is public
+        (`privet.estimators.counting`); not for a regression target with pure epsilon, where little depends on it.
+        "unknown": do without.
     random_state : int, RandomState, Generator or None
         Seeds what is public: the orders of categories, and which features are measured where there are too many for
         all. Noise never depends on it.

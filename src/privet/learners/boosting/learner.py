@@ -121,6 +121,10 @@ class Boosting:
     learning_rate: float | None = None
     bins: int = FINE_BINS
 
+    def uses_rows(self, encoding: Encoding, share: Share) -> bool:
+        """Whether the outline depends on it; with pure epsilon that of a regression target does not."""
+        return encoding.n_classes > 0 or share.epsilon is None
+
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> BoostingPlan:
         """Divide the budget over bins, base and rounds; the rounds' total is fixed, what each gets is not."""
         recipe = PURE if share is not None and share.epsilon is not None else CONCENTRATED

@@ -11,12 +11,11 @@ from typing import Any, Self
 from sklearn.base import clone
 
 from privet.estimators.base import PrivateClassifier, PrivateEstimator, PrivateRegressor
+from privet.estimators.counting import COUNT_NAME, COUNT_PART
 from privet.estimators.learning import Hints, Learner
 from privet.estimators.registry import estimator_class
-from privet.learners.choose.counted import COUNT_PART, CountedFirst
 from privet.learners.choose.rules import CLASSIFIERS, REGRESSORS, Choice, Goal, quarter
-from privet.parameters import check_choice
-from privet.privacy.ledger import Ledger
+from privet.parameters import RowsHint, check_choice, check_rows_hint
 from privet.privacy.terms import Allowance, Terms
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
@@ -43,7 +42,7 @@ class _Chosen(PrivateEstimator):
         schema: Schema | None = None,
         *,
         goal: Goal = "accuracy",
-        n_rows_hint: int | None = None,
+        n_rows_hint: RowsHint = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -87,62 +86,45 @@ class _Chosen(PrivateEstimator):
         twin._limits = limits
         return twin
 
-    def _buys(self, schema: Schema | None, n_rows: int | None) -> bool:
-        """Whether the number of records is bought: it is private, and nobody gave a hint."""
-        neighbours = "add_remove" if schema is None else schema.neighbours
-        return n_rows is None and self.epsilon is not None and neighbours == "add_remove"
-
     def _learner(self) -> Learner[Any]:
-        return self._learner_for(self.schema, self.n_rows_hint)
+        return self._learner_for(check_rows_hint(self.n_rows_hint))
 
-    def _learner_for(self, schema: Schema | None, n_rows: int | None) -> Learner[Any]:
+    def _learner_for(self, n_rows: int | None) -> Learner[Any]:
         learner: Learner[Any] = self._estimator(n_rows)._learner()
-        if not self._buys(schema, n_rows):
-            return learner
-        return CountedFirst(lambda number: self._estimator(number)._learner(), learner.bins)
-
-    def plan(self, *, schema: Schema | None = None, n_rows_hint: int | None = None) -> Ledger:
-        """Return the ledger that a fit will end with, without any data.
-
-        Parameters
-        ----------
-        schema, n_rows_hint : optional
-            Ask for another schema or hint than the estimator's own.
-        """
-        asked = self.schema if schema is None else schema
-        hint = self.n_rows_hint if n_rows_hint is None else n_rows_hint
-        return self._ledger_of_plan(lambda: self._learner_for(asked, hint), schema, n_rows_hint)
+        return learner
 
     def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
         """Return what the chosen learner would ask for, which may be a stronger guarantee."""
-        if hints.n_rows is None and self.epsilon is not None:
-            return super()._allowance(encoding, terms, hints)
         allowance: Allowance | None = self._estimator(hints.n_rows)._allowance(encoding, terms, hints)
         return allowance
 
     def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:
         super()._note_public_facts(schema, encoding)
-        self.learner_ = self._estimator(self.n_rows_hint)
+        self.learner_ = self._estimator(check_rows_hint(self.n_rows_hint))
         self.learner_.model_, self.learner_.privacy_ = self.model_, self.privacy_
         self.learner_._note_public_facts(schema, encoding)
         self.why_ = self._why(schema)
 
     def _why(self, schema: Schema) -> str:
         """Return the choice in one sentence."""
-        choice = self._choice(self.n_rows_hint)
+        hint = check_rows_hint(self.n_rows_hint)
+        choice = self._choice(hint)
         what = f"{type(self.learner_).__name__} ({WORDS[choice.learner]}"
-        bought = self._buys(schema, self.n_rows_hint)
-        # Which number was bought is not kept, nor what followed from it.
-        settings = "" if bought else "".join(f", {name}={value!r}" for name, value in choice.settings.items())
+        counted = self.n_rows_hint is None and schema.inferred is None and self.epsilon is not None
+        bought = COUNT_NAME in [event.name for event in self.privacy_.events]
+        # Which number there was is not kept, nor what followed from it.
+        settings = "" if counted else "".join(f", {name}={value!r}" for name, value in choice.settings.items())
         what += f"{settings})"
         if self.epsilon is None:
             known = "without privacy"
+        elif hint is not None:
+            known = f"for about {hint:,} records at epsilon {self.epsilon:g}"
         elif bought:
             known = f"with settings for a noisy number of records, which was bought with {COUNT_PART} of the budget"
-        elif self.n_rows_hint is None:
-            known = "without a hint of the number of records: pass n_rows_hint, which is public here"
+        elif counted and schema.neighbours != "add_remove":
+            known = f"with settings for the number of records, which is public under {schema.neighbours!r}"
         else:
-            known = f"for about {self.n_rows_hint:,} records at epsilon {self.epsilon:g}"
+            known = "without a number of records"
         return f"{what}, since it was the best for goal={self.goal!r} in docs/results/choose.md, {known}."
 
 
@@ -160,10 +142,10 @@ class PrivetClassifier(_Chosen, PrivateClassifier):
     goal : {"accuracy", "readable", "labels only"}, default="accuracy"
         What is wanted. *accuracy*: the most accurate probabilities. *readable*: a single tree, to be read and drawn.
         *labels only*: a single tree that publishes a label in each leaf, and no counts or probabilities.
-    n_rows_hint : int, optional
-        A public guess at the number of records, its order of magnitude is enough; never compared with the data. Without
-        it, a noisy number is bought with a twentieth of the budget. (Under ``replace`` and ``label`` the number is
-        public: then give it; none is bought.)
+    n_rows_hint : int, "unknown" or None, default=None
+        A public guess at the number of records, its order of magnitude is enough; never compared with the data. None: a
+        noisy number is bought with a twentieth of the budget, or taken for free where it is public
+        (`privet.estimators.counting`). "unknown": do without.
     random_state : int, RandomState, Generator or None
         Seeds public choices. Noise never depends on it.
     n_jobs : int, optional
@@ -187,7 +169,7 @@ class PrivetClassifier(_Chosen, PrivateClassifier):
     -----
     *Privacy.* That of the chosen learner. The choice depends on the goal, epsilon and the hint, or on a noisy number of
     records (sensitivity one, a twentieth of the budget). The remaining part is fixed in advance, and a filter holds it;
-    see `privet.learners.choose.counted`.
+    see `privet.estimators.counting`.
 
     The rules are a table (`privet.learners.choose.rules`) that ``benchmarks/choose.py`` makes from measurements;
     docs/choosing.md has it.
@@ -208,7 +190,7 @@ class PrivetClassifier(_Chosen, PrivateClassifier):
 
     def _choice(self, n_rows: int | None) -> Choice:
         goal = check_choice("goal", self.goal, tuple(CLASSIFIERS))
-        return CLASSIFIERS[goal][quarter(self._signal(_checked(n_rows)))]
+        return CLASSIFIERS[goal][quarter(self._signal(n_rows))]
 
 
 class PrivetRegressor(_Chosen, PrivateRegressor):
@@ -243,8 +225,3 @@ class PrivetRegressor(_Chosen, PrivateRegressor):
 
     def _choice(self, n_rows: int | None) -> Choice:
         return REGRESSORS[check_choice("goal", self.goal, tuple(REGRESSORS))]
-
-
-def _checked(n_rows: Any) -> int | None:
-    """Leave what is wrong with a hint to the check that all estimators share."""
-    return n_rows if isinstance(n_rows, int) and n_rows > 0 else None

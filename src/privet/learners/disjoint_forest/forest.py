@@ -18,7 +18,7 @@ from privet.learners.disjoint_forest.depth import DepthRule, fletcher_depth
 from privet.learners.disjoint_forest.labels import LabelRule, plan_labels
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
-from privet.parameters import Auto, check_choice, check_whole, check_whole_or_auto
+from privet.parameters import Auto, RowsHint, check_choice, check_whole, check_whole_or_auto
 from privet.privacy.events import Event, Sequential
 from privet.privacy.plan import Plan
 from privet.privacy.terms import Allowance, Share, Terms
@@ -160,8 +160,8 @@ class DisjointForestClassifier(PrivateClassifier):
         an empty leaf votes for a random class, as in the paper.
     max_leaves : int, default=65536
         The leaves of a larger tree share this many buckets, by a public hash of the path.
-    n_rows_hint : int, optional
-        A public guess at the number of records; not used by this learner.
+    n_rows_hint : int, "unknown" or None, default=None
+        A public guess at the number of records; not used by this learner, so none is bought.
     random_state : int, RandomState, Generator or None
         Seeds the shape of the trees, which is public. Noise and coins never depend on it.
     n_jobs : int, optional
@@ -225,7 +225,7 @@ class DisjointForestClassifier(PrivateClassifier):
         composition: Sharing = "disjoint",
         empty: EmptyLabels = "omit",
         max_leaves: int = MAX_LEAVES,
-        n_rows_hint: int | None = None,
+        n_rows_hint: RowsHint = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:

@@ -17,7 +17,7 @@ from privet.learners.matrix_forest.designs import NAMES
 from privet.learners.matrix_forest.leaf_values import VOTINGS, LeafVoting
 from privet.learners.matrix_forest.learner import MatrixForest, Subsets, Tune
 from privet.learners.matrix_forest.settings import Mode
-from privet.parameters import Auto, check_choice, check_whole
+from privet.parameters import Auto, RowsHint, check_choice, check_whole
 from privet.privacy.ledger import Ledger
 from privet.randomness.public import derive_seed, public_rng
 from privet.schema.schema import Schema
@@ -63,12 +63,13 @@ class MatrixForestClassifier(PrivateClassifier):
     subsets : {"random", "covering"}, default="random"
         Random subsets, or such that pairs of features come together as often as possible.
     tune : {"public", "released"}, optional
-        Choose the depth at no cost: from public facts (needs ``n_rows_hint``; ``n_ensembles="auto"`` chooses the
+        Choose the depth at no cost: from the number of records (`n_rows_hint`; ``n_ensembles="auto"`` chooses the
         feature subsets' number and size as well), or on the released noisy cells.
     bins : int, default=4
         Cells of a numeric feature, where the schema does not say.
-    n_rows_hint : int, optional
-        A public guess at the number of records.
+    n_rows_hint : int, "unknown" or None, default=None
+        A public guess at the number of records, for ``tune="public"``. None: it then buys a noisy number with a
+        twentieth of the budget, or takes it for free where it is public (`privet.estimators.counting`).
     random_state : int, RandomState, Generator or None
         Seeds the forest, which is public. Noise never depends on it.
     n_jobs : int, optional
@@ -125,7 +126,7 @@ class MatrixForestClassifier(PrivateClassifier):
         subsets: Subsets = "random",
         tune: Tune | None = None,
         bins: int = 4,
-        n_rows_hint: int | None = None,
+        n_rows_hint: RowsHint = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -146,7 +147,7 @@ class MatrixForestClassifier(PrivateClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def plan(self, *, schema: Schema | None = None, n_rows_hint: int | None = None, batch: Any = None) -> Ledger:
+    def plan(self, *, schema: Schema | None = None, n_rows_hint: RowsHint = None, batch: Any = None) -> Ledger:
         """Return the ledger that a fit will end with, without any data.
 
         Its ``plan.design`` shows the expected noise of a vote for each strategy that was looked at.
@@ -158,7 +159,7 @@ class MatrixForestClassifier(PrivateClassifier):
         batch : frame, optional
             The public batch that would be given to ``fit``.
         """
-        return self._ledger_of_plan(lambda: self._learner(batch), schema, n_rows_hint)
+        return self._ledger_of_plan(lambda _: self._learner(batch), schema, n_rows_hint)
 
     def fit(self, X: Any, y: Any = None, *, batch: Any = None, **unsupported: Any) -> Self:
         """Learn from private records, spending the budget.
@@ -172,7 +173,7 @@ class MatrixForestClassifier(PrivateClassifier):
         batch : like X, optional
             Public points that will be predicted. They are not protected, and are needed for ``mode="prediction"``.
         """
-        return self._fit(lambda: self._learner(batch), X, y, unsupported)
+        return self._fit(lambda _: self._learner(batch), X, y, unsupported)
 
     def _learner(self, batch: Any = None) -> MatrixForest:
         check_choice("mode", self.mode, ("training", "prediction", "aggregate"))

@@ -56,6 +56,10 @@ class MatrixForest:
     seed: int = 0
     batch: Any = None
 
+    def uses_rows(self, encoding: Encoding, share: Share) -> bool:
+        """Whether the shape is chosen from public facts."""
+        return self.tune == "public"
+
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> MatrixForestPlan:
         """Draw the forest and choose the strategy; both are public."""
         if self.mode == "prediction" and self.batch is None:

@@ -20,7 +20,7 @@ from privet.learners.multinomial_forest.honest_growth import Criterion, HonestRu
 from privet.learners.multinomial_forest.honest_plan import check_partition_rate
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
-from privet.parameters import Auto, check_choice, check_whole, check_whole_or_auto, exact, threads
+from privet.parameters import Auto, RowsHint, check_choice, check_whole, check_whole_or_auto, exact, threads
 from privet.privacy.plan import PlanWithoutNoise
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
@@ -102,7 +102,7 @@ class ConsistentForestClassifier(PrivateClassifier):
     variant : {"multinomial", "breiman_se", "breiman_m"}, default="multinomial"
         The paper's forest; Breiman's with structure and estimation points; Breiman's with multinomial splits, on
         bootstrap samples.
-    n_rows_hint : int, optional
+    n_rows_hint : int, "unknown" or None, default=None
         Not used.
     random_state : int, RandomState, Generator or None
         Seeds everything.
@@ -158,7 +158,7 @@ class ConsistentForestClassifier(PrivateClassifier):
         min_leaf: int = 5,
         leaf_rule: LeafRule = "algorithm",
         variant: Variant = "multinomial",
-        n_rows_hint: int | None = None,
+        n_rows_hint: RowsHint = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:

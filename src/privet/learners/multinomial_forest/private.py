@@ -31,7 +31,7 @@ from privet.learners.multinomial_forest.plan import HonestLevel, HonestTreePlan,
 from privet.learners.multinomial_forest.two_stages import TwoStages
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
-from privet.parameters import Auto, check_choice, check_whole, check_whole_or_auto, exact
+from privet.parameters import Auto, RowsHint, check_choice, check_whole, check_whole_or_auto, exact
 from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
@@ -73,6 +73,10 @@ class MultinomialForest:
     composition: Sharing = "sequential"
     label_part: Fraction = LABEL_PART
     bins: int = BINS
+
+    def uses_rows(self, encoding: Encoding, share: Share) -> bool:
+        """Whether the depth is left to the rule."""
+        return self.max_depth is None
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> MultinomialForestPlan:
         """Divide the budget over trees, over the two parts of the records, and over levels.
@@ -191,9 +195,10 @@ class MultinomialForestClassifier(PrivateClassifier):
     composition : {"sequential", "disjoint"}, default="sequential"
         *sequential*: every tree sees all records and spends its part of epsilon. *disjoint*: a secret coin assigns each
         record to one tree, and every tree spends all of epsilon.
-    n_rows_hint : int, optional
+    n_rows_hint : int, "unknown" or None, default=None
         A public guess at the number of records, its order of magnitude is enough. Decides the depth; never checked
-        against the data.
+        against the data. None: where `max_depth` is "auto", a noisy number is bought with a twentieth of the budget, or
+        taken for free where it is public (`privet.estimators.counting`). "unknown": do without.
     random_state : int, RandomState, Generator or None
         Seeds what is public: candidates of features with very many categories, and gamma's coins. Noise and how
         records are divided never depend on it.
@@ -272,7 +277,7 @@ class MultinomialForestClassifier(PrivateClassifier):
         stages: Stages = "one",
         gamma: float = 0.0,
         composition: Sharing = "sequential",
-        n_rows_hint: int | None = None,
+        n_rows_hint: RowsHint = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:

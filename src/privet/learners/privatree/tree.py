@@ -20,7 +20,7 @@ from privet.estimators.learning import Hints, Sharing
 from privet.learners.privatree.plan import LevelPlan, PrivaTreePlan, TreeBudget, TreePlan, label_error, tree_budget
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts, LeafLabels
-from privet.parameters import check_choice, check_whole, exact
+from privet.parameters import RowsHint, check_choice, check_whole, exact
 from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
@@ -67,6 +67,10 @@ class PrivaTree:
     def _passes(self) -> int:
         """How many times all records are used: trees on disjoint records grow together."""
         return self.n_trees if self.composition == "sequential" else 1
+
+    def uses_rows(self, encoding: Encoding, share: Share) -> bool:
+        """Whether depth and the leaves' part are left to the rule."""
+        return self.leaf_part is None
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> PrivaTreePlan:
         """Divide the budget over quantiles, trees, levels and leaves (Algorithm 1, lines 1 and 2).
@@ -182,8 +186,8 @@ class PrivaTreeClassifier(PrivateClassifier):
     schema : Schema, optional
         What is public. Without it, domains are read off the data, and nothing is guaranteed.
     max_depth : int, default=4
-        The most levels of splits. With `n_rows_hint` the tree may be planned with fewer: levels that the budget cannot
-        pay for would only add noise.
+        The most levels of splits. The tree may be planned with fewer, by the number of records: levels that the budget
+        cannot pay for would only add noise.
     n_trees : int, default=1
         More than one for a small forest that votes.
     composition : {"sequential", "disjoint"}, default="sequential"
@@ -206,9 +210,10 @@ class PrivaTreeClassifier(PrivateClassifier):
     max_leaf_error : float, default=0.01
         How much accuracy wrong labels in the leaves may cost. It decides the leaves' part of the budget (the paper's
         equations 7 and 8).
-    n_rows_hint : int, optional
+    n_rows_hint : int, "unknown" or None, default=None
         A public guess at the number of records; its order of magnitude is enough. It decides the leaves' part of the
-        budget and the depth. Never compared with the data.
+        budget and the depth. Never compared with the data. None: a noisy number is bought with a twentieth of the
+        budget, or taken for free where it is public (`privet.estimators.counting`). "unknown": do without.
     random_state : int, RandomState, Generator or None
         Seeds public choices: the order of the categories of features that have very many. Noise never depends on it.
     n_jobs : int, optional
@@ -262,7 +267,7 @@ class PrivaTreeClassifier(PrivateClassifier):
         stop: bool = False,
         bins: int = BINS,
         max_leaf_error: float = 0.01,
-        n_rows_hint: int | None = None,
+        n_rows_hint: RowsHint = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:

@@ -18,7 +18,7 @@ from privet.estimators.learning import Hints, Sharing
 from privet.learners.random_decision_forest.shape import ForestShape, forest_shape
 from privet.mechanisms.release import Release
 from privet.models.forest import Empty, Forest, LeafCounts, LeafLabels, Voting
-from privet.parameters import Auto, check_choice, check_whole_or_auto, threads
+from privet.parameters import Auto, RowsHint, check_choice, check_whole_or_auto, threads
 from privet.privacy.events import Event, Mechanism, Sequential
 from privet.privacy.plan import InSequence
 from privet.privacy.terms import Allowance, Share, Terms
@@ -58,6 +58,10 @@ class RandomDecisionForest:
     bins: int = FINE_GRID
 
     one_pass: ClassVar[bool] = True  # over the table: the leaves are all that depends on it
+
+    def uses_rows(self, encoding: Encoding, share: Share) -> bool:
+        """Whether a part of the shape is left to the rule."""
+        return self.n_trees is None or self.max_depth is None
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> ForestPlan:
         """Spend everything on the leaves of the whole forest at once.
@@ -128,7 +132,7 @@ class RandomDecisionForestClassifier(PrivateClassifier):
     schema : Schema, optional
         What is public. Without it, domains are read off the data, and nothing is guaranteed.
     n_trees : int or "auto", default="auto"
-        Number of trees (the paper's k). "auto": sqrt(n epsilon) / 4, for n the public hint (or 1000), from 1 to 64.
+        Number of trees (the paper's k). "auto": sqrt(n epsilon) / 4, for n the number of records, from 1 to 64.
     max_depth : int or "auto", default="auto"
         Height of every tree (the paper's h). "auto": log2(n epsilon / 4), from 1 to 12.
     voting : {"threshold", "majority", "probabilistic"}, default="threshold"
@@ -148,8 +152,10 @@ class RandomDecisionForestClassifier(PrivateClassifier):
         without any positive count takes the shares of the smallest subtree around it that has one. *random*: random
         shares wherever a count is negative, as in the paper. This spoils every second pure leaf, and is meant for
         comparison only.
-    n_rows_hint : int, optional
-        A public guess at the number of records, for "auto". Never compared with the data.
+    n_rows_hint : int, "unknown" or None, default=None
+        A public guess at the number of records, for "auto". Never compared with the data. None: where something is
+        "auto", a noisy number is bought with a twentieth of the budget, or taken for free where it is public
+        (`privet.estimators.counting`). "unknown": do without.
     random_state : int, RandomState, Generator or None
         Seeds public choices: the shape of the trees, random shares, the coins of probabilistic voting. Noise, and the
         coins of ``composition="disjoint"``, never depend on it.
@@ -199,7 +205,7 @@ class RandomDecisionForestClassifier(PrivateClassifier):
         leaves: LeafKind = "counts",
         composition: Sharing = "sequential",
         empty: Empty = "back_off",
-        n_rows_hint: int | None = None,
+        n_rows_hint: RowsHint = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:

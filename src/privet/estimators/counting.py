@@ -1,0 +1,165 @@
+"""Learning how many records there are first, where nobody gave a hint.
+
+Learners take their depth, their number of trees and the split of their budget from the number of records. Where that
+is private, a small part of the budget buys a noisy number; where the relation makes it public, it is free.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.estimators.learning import Hints, Learner, Model
+from privet.mechanisms.release import Release
+from privet.privacy.events import Composition, Cost, Event, Filter, Sequential
+from privet.privacy.plan import Plan
+from privet.privacy.terms import Share, Terms
+from privet.randomness.public import PublicRng
+from privet.schema.encoding import Encoding
+from privet.tables import Table
+from privet.tables.protocol import Block
+
+COUNT_NAME = "number of records"
+COUNT_PART = Fraction(1, 20)  # of the budget; docs/results/no_hint.md measures others
+DIGITS = 2  # of the number that learners plan with: their rules need its order of magnitude
+
+MakeLearner = Callable[[int | None], Learner[Any]]  # from a number of records, or from none, to the learner
+
+
+@runtime_checkable
+class UsesRows(Protocol):
+    """A learner that says whether it plans with the number of records. Nothing is bought for learners without this."""
+
+    def uses_rows(self, encoding: Encoding, share: Share) -> bool:
+        """Whether the plan for this budget depends on the number of records."""
+        ...
+
+
+def buys_count(learner: Learner[Any], encoding: Encoding, share: Share | None) -> bool:
+    """Whether a count comes first where nobody gave a hint: the learner plans with it, and there is a budget."""
+    return share is not None and isinstance(learner, UsesRows) and learner.uses_rows(encoding, share)
+
+
+@dataclass(frozen=True)
+class RecordCount:
+    """Kernel: how many records there are."""
+
+    def __call__(self, block: Block) -> NDArray[np.generic]:
+        """Count the records of a block that have a label."""
+        return np.array([np.count_nonzero(block.target >= 0)], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class CountedPlan(Plan):
+    """The count, and the total of whatever is learned after it.
+
+    Attributes
+    ----------
+    count : Event or None
+        The number of records; None where it is public.
+    learning : Filter
+        What the learner may spend, fixed in advance; how it spends that depends on the count.
+    share : Share
+        The same total, as the learner is given it.
+    terms : Terms
+        Neighbours and unit.
+    examples : callable
+        Yields what the learner would plan for numbers of records of every order of magnitude.
+    """
+
+    count: Event | None
+    learning: Filter
+    share: Share
+    terms: Terms
+    examples: Callable[[], Iterator[Composition]]
+
+    @property
+    def whole(self) -> Sequential:
+        """The count, then the learner's total."""
+        return Sequential((self.learning,) if self.count is None else (self.count, self.learning))
+
+    @property
+    def possible(self) -> Iterator[Composition]:
+        """All that may be charged, as far as it can be told before the number is known."""
+        return self.examples()
+
+
+@dataclass(frozen=True)
+class CountedFirst:
+    """A learner that finds out how many records there are, and then lets another learner take that for its hint.
+
+    Parameters
+    ----------
+    make : callable
+        From a number of records to the learner. All of them must have the same `bins`.
+    bins : int
+        Number of cells of numeric features whose schema does not set it.
+
+    Notes
+    -----
+    *Privacy.* *Adding or removing*: a record changes the number of records that take part by one, and a unit by at
+    most its maximum. `Terms` makes noise of that; it gets a stated part of the budget. What the other learner does with
+    the remaining part depends on the released number alone, and a filter (`privet.privacy.events.Filter`) holds its
+    total, so the two add up.
+
+    *Replacing or relabelling a single record*: both tables have the same number of rows, if rows without a known label,
+    which do not take part, are counted too. So this number is the same for all neighbours, and using it costs nothing:
+    given its value, the fit is the other learner's, planned with a constant. The number of rows that *have* a known
+    label is not public, as a record may be replaced by one that has none. Nor is a number of rows public where a whole
+    unit is replaced, which may have more rows or fewer; there a noisy number is bought, for the two steps that `Terms`
+    counts, though one table has at most ``max_rows`` records more than the other.
+    """
+
+    make: MakeLearner
+    bins: int
+
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> CountedPlan:
+        """Set aside the part for the count."""
+        assert share is not None  # a model without privacy buys nothing
+        public = terms.neighbours != "add_remove" and terms.unit_column is None
+        count = None if public else terms.noise(COUNT_NAME, share * COUNT_PART)
+        left = share if public else share * (1 - COUNT_PART)
+
+        def examples() -> Iterator[Composition]:
+            for digits in range(16):
+                number = 10**digits
+                yield self.make(number).plan(encoding, terms, left, Hints(number)).whole
+
+        learning = Filter("a model that is planned with that number", Cost(left.epsilon, left.rho))
+        return CountedPlan(count, learning, left, terms, examples)
+
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: CountedPlan) -> Model:
+        """Count, choose, learn."""
+        n_rows = self._n_rows(table, release, plan)
+        learner = self.make(n_rows)
+        with release.filter(plan.learning):
+            planned = learner.plan(table.encoding, plan.terms, plan.share, Hints(n_rows))
+            return learner.grow(table, release, rng, planned)
+
+    def _n_rows(self, table: Table, release: Release, plan: CountedPlan) -> int | None:
+        if plan.count is None:
+            n_read: int | None = getattr(table, "n_read", None)  # of a table that cannot say, nothing is known
+            return None if n_read is None else about(n_read)
+        count = release.noisy(table.aggregate(RecordCount()), plan.count)
+        # A number below the noise means no more than that there are hardly more records than that.
+        return about(max(float(count[0]), plan.count.deviation))
+
+
+def about(number: float) -> int:
+    """Round a number of records to two digits, and to at least one record.
+
+    Examples
+    --------
+    >>> about(12_345.6), about(-3), about(7)
+    (12000, 1, 7)
+    """
+    if number < 1:
+        return 1
+    step: int = 10 ** max(0, math.floor(math.log10(number)) + 1 - DIGITS)
+    return max(1, round(number / step) * step)
