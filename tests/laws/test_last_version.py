@@ -29,6 +29,11 @@ MENDED = {
     "FSTreeClassifier-max_depth=2-criterion=information-n_rows_hint=500-delta=1e-06": "took a variance for a scale",
 }
 
+# Settings whose models differ because their trees are drawn another way; what is spent is the same.
+DRAWN_ANEW = {
+    "DisjointForestClassifier-n_trees=3-max_depth=5-max_leaves=16-empty=uniform": "by one hash a node",
+}
+
 NEW = {"PrivetClassifier", "PrivetRegressor"}  # estimators that 0.1.0 did not have
 
 
@@ -56,10 +61,9 @@ def test_seeded_fits_of_the_last_version_are_repeated(learner, tmp_path):
         fitted = learner.make(n_rows_hint=hint).fit(pd.DataFrame(X), y)
     fitted.save(tmp_path / "model.json")
     content = json.loads((tmp_path / "model.json").read_text())
-    assert SEEDED[str(learner)] == {
-        "model": digest(rounded(in_full(fitted.model_))),
-        "spent": digest(content["privacy"]["spent"]),
-    }
+    assert SEEDED[str(learner)]["spent"] == digest(content["privacy"]["spent"])
+    repeated = SEEDED[str(learner)]["model"] == digest(rounded(in_full(fitted.model_)))
+    assert repeated == (str(learner) not in DRAWN_ANEW)
 
 
 def test_a_depth_of_none_in_files_of_the_last_version_means_auto(tmp_path):

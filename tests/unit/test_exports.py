@@ -107,7 +107,7 @@ def random_forests():
     domains, rng = FeatureCodes.of(encoding), np.random.default_rng(5)
     complete = RandomTrees(domains, 7, 4, 4).materialise()
     assert isinstance(complete, CompleteTrees)
-    for structure in (complete, grown(domains, 5, 4, 3), RandomTrees(domains, 8, 3, 4, "multiway", 64)):
+    for structure in (complete, grown(domains, 5, 4, 3), RandomTrees(domains, 8, 3, 4, "multiway_2", 64)):
         counts = rng.integers(-3, 9, (structure.n_leaves, 3))
         labels = rng.integers(0, 4, structure.n_leaves).astype(np.uint16)
         yield Forest(encoding, structure, LeafCounts(counts), "threshold")

@@ -4,6 +4,7 @@ import base64
 import copy
 import json
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ def forests(encoding: Encoding, seed: int) -> list[Forest]:
     drawn = RandomTrees.draw(encoding, seed, 2, 3)
     multiway = RandomTrees.draw(encoding, seed, 2, 30, "multiway", 10)
     made = []
-    for trees in (drawn, drawn.materialise(), multiway, grown(FeatureCodes.of(encoding), 2, 3, seed)):
+    one_hash = replace(multiway, rule="multiway_2")
+    for trees in (drawn, drawn.materialise(), multiway, grown(FeatureCodes.of(encoding), 2, 3, seed), one_hash):
         counts = rng.integers(-(2**40), 2**40, (trees.n_leaves, 3))
         made.append(Forest(encoding, trees, LeafCounts(counts), "threshold"))
         made.append(Forest(encoding, trees, LeafCounts(counts, "random", seed), "majority"))

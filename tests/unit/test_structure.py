@@ -4,23 +4,26 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from privet import Numeric, Schema
 from privet.errors import ParameterError
 from privet.randomness.hashing import bounded, mix
 from privet.schema.encoding import Encoding
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels.blocks import BLOCK_ROWS
-from privet.trees.random_trees import RandomTrees
+from privet.trees.random_trees import RandomTrees, Rule
 from privet.trees.splits import Splits
 from privet.trees.structure import FeatureCodes
 from tests.unit.forests import encodings, grown, plain_route, random_codes
 from tests.unit.forests import small_encoding as make_small_encoding
 
 SEEDS = st.integers(0, 2**64 - 1)
+MULTIWAY: tuple[Rule, ...] = ("multiway", "multiway_2")
 
 
 @pytest.fixture
@@ -118,11 +121,11 @@ def test_binary_random_trees_route_like_their_written_form(
 
 
 @laws
-@given(encodings(), SEEDS, st.integers(0, 3), st.integers(1, 3), st.integers(1, 100))
+@given(encodings(), SEEDS, st.integers(0, 3), st.integers(1, 3), st.integers(1, 100), st.sampled_from(MULTIWAY))
 def test_multiway_random_trees_route_like_their_written_form(
-    encoding: Encoding, seed: int, depth: int, n_trees: int, max_leaves: int
+    encoding: Encoding, seed: int, depth: int, n_trees: int, max_leaves: int, rule: Rule
 ) -> None:
-    trees = RandomTrees.draw(encoding, seed, n_trees, depth, "multiway", max_leaves)
+    trees = RandomTrees.draw(encoding, seed, n_trees, depth, rule, max_leaves)
     codes = random_codes(encoding, 40, seed % 1000)
     own = np.random.default_rng(seed % 1000).integers(-1, n_trees, 40)
     leaves = trees.route(codes)
@@ -177,6 +180,79 @@ def test_multiway_random_trees_follow_the_printed_rule(encoding: Encoding, seed:
     codes = random_codes(encoding, 10, seed % 1000)
     expected = [[plain_multiway_bucket(trees.domains, row, trees, tree) for row in codes.T] for tree in range(2)]
     np.testing.assert_array_equal(trees.route(codes), np.array(expected).reshape(2, 10))
+
+
+def plain_splitmix(word: int) -> int:
+    """Return the first output of splitmix64, as Steele, Lea and Flood print it."""
+    word = (word + 0x9E3779B97F4A7C15) % 2**64
+    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    word = (word ^ word >> 27) * 0x94D049BB133111EB % 2**64
+    return word ^ word >> 31
+
+
+def plain_one_hash_bucket(domains: FeatureCodes, row: NDArray[Any], trees: RandomTrees, tree: int) -> int:
+    """The same path where each node is drawn by one hash."""
+    word = plain_mix(trees.seed, tree, 2)
+    cells = {int(f): (0, int(domains.n_cells[f]) - 1) for f in domains.splittable}
+    for _ in range(trees.depth):
+        open_ones = [f for f, (low, high) in cells.items() if low < high]
+        if not open_ones:
+            break
+        feature = list(cells)[(word >> 32) * len(cells) >> 32]
+        if feature not in open_ones:
+            feature = open_ones[(plain_splitmix(word + 2**20) >> 32) * len(open_ones) >> 32]
+        (low, high), code = cells[feature], int(row[feature])
+        if domains.ordered[feature]:
+            cut = low + (word % 2**32 * (high - low) >> 32)
+            child = word % 2 if code == domains.missing[feature] else int(code > cut)
+            cells[feature] = (cut + 1, high) if child else (low, cut)
+        else:
+            child, cells[feature] = code, (0, 0)
+        word = plain_splitmix(word + child)
+    return tree * trees.max_leaves + ((word >> 32) * trees.max_leaves >> 32)
+
+
+@laws
+@given(encodings(splittable=False), SEEDS, st.integers(0, 20))
+def test_multiway_trees_of_one_hash_follow_the_printed_rule(encoding: Encoding, seed: int, depth: int) -> None:
+    trees = RandomTrees.draw(encoding, seed, 2, depth, "multiway_2")
+    codes = random_codes(encoding, 140, seed % 1000)  # more rows than go side by side
+    expected = [[plain_one_hash_bucket(trees.domains, row, trees, tree) for row in codes.T] for tree in range(2)]
+    np.testing.assert_array_equal(trees.route(codes), np.array(expected).reshape(2, 140))
+
+
+def test_trees_of_one_hash_draw_features_and_cuts_uniformly() -> None:
+    """Roots and their children, whose words are neighbours before they are hashed: chi-squared, 1e-9 each."""
+    schema = Schema({f"x{i}": Numeric(0, 1) for i in range(8)}, classes=[0, 1])
+    trees = RandomTrees.draw(schema.encoding(17), 3, 4000, 2, "multiway_2").materialise(1 << 20).explicit()
+    feature, cut = trees.splits.feature.reshape(4000, 7), trees.splits.cut.reshape(4000, 7)
+    inner = trees.first_child.reshape(4000, 7)[0]
+    first, second = int(inner[0]), int(inner[0]) + 1
+    for table in (
+        np.histogram2d(feature[:, 0], cut[:, 0], [np.arange(9), np.arange(17)])[0],
+        np.histogram2d(feature[:, first], feature[:, second], [np.arange(9), np.arange(9)])[0],
+        np.histogram2d(feature[:, 0], feature[:, second], [np.arange(9), np.arange(9)])[0],
+    ):
+        expected = table.sum() / table.size
+        statistic = ((table - expected) ** 2 / expected).sum()
+        assert scipy.stats.chi2.sf(statistic, table.size - 1) > 1e-9
+
+
+def test_trees_of_one_hash_route_many_features_like_few_at_a_time() -> None:
+    """Where features are many, only those are brought back to the root that a path has split."""
+    schema = Schema({f"x{i}": Numeric(0, 1) for i in range(60)}, classes=[0, 1])
+    encoding = schema.encoding(255)
+    codes = random_codes(encoding, 300, 4)
+    for depth in (3, 30):
+        trees = RandomTrees.draw(encoding, 8, 20, depth, "multiway_2")
+        leaves = trees.route(codes)
+        expected = [
+            [plain_one_hash_bucket(trees.domains, row, trees, tree) for row in codes.T[::29]] for tree in (0, 7)
+        ]
+        np.testing.assert_array_equal(leaves[[0, 7]][:, ::29], np.array(expected))
+        block = np.zeros((20, 1024), np.int32)
+        trees.route_block(trees.as_codes(codes), 0, 300, 0, block)  # all trees one after another
+        np.testing.assert_array_equal(block[:, :300], leaves)
 
 
 def test_binary_random_trees_draw_features_cuts_and_missing_sides_uniformly(small_encoding: Encoding) -> None:

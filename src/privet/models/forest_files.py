@@ -9,7 +9,7 @@ from privet.models.files import Content, Reader, array_to_dict, register
 from privet.models.forest import VOTINGS, Empty, Forest, LeafCounts, LeafLabels, Structure, Voting
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
-from privet.trees.random_trees import RandomTrees, Rule
+from privet.trees.random_trees import RULES, RandomTrees, Rule
 from privet.trees.splits import Splits
 from privet.trees.structure import FeatureCodes
 
@@ -93,7 +93,7 @@ def structure_from_content(reader: Reader, domains: FeatureCodes) -> Structure:
         reader.whole("seed", 0, 2**64 - 1),
         reader.whole("n_trees", 1, 2**20),
         reader.whole("depth", 0, 62),
-        cast(Rule, reader.choice("rule", ["binary", "multiway"])),
+        cast(Rule, reader.choice("rule", RULES)),
         reader.whole("max_leaves", 1, 2**31),
     )
 

@@ -221,6 +221,12 @@ def further_rounds(begun: np.uint64, tree: np.uint64, path: np.uint64) -> np.uin
 
 
 @merged
+def splitmix(word: np.uint64, number: np.uint64) -> np.uint64:
+    """Return the first output of splitmix64 started at ``word + number``."""
+    return _avalanche(word + number + _GOLDEN)
+
+
+@merged
 def bounded_by_few(word: np.uint64, n: np.uint64) -> np.uint64:
     """Return ``bounded(word, n)`` for n below 2^32, where half of its products are zero."""
     return ((word >> _HALF) * n + (((word & _LOW_HALF) * n) >> _HALF)) >> _HALF

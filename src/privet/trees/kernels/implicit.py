@@ -29,8 +29,8 @@ class RandomRule(NamedTuple):
 
     Attributes
     ----------
-    multiway : bool
-        Which of the two rules.
+    one_hash : bool
+        Whether multi-way trees are drawn by one hash a node, see `one_hash`.
     seed : uint64
         The public seed.
     n_trees, depth, max_leaves, leaves_per_tree : int
@@ -41,7 +41,7 @@ class RandomRule(NamedTuple):
         The features' domains.
     """
 
-    multiway: bool
+    one_hash: bool
     seed: np.uint64
     n_trees: int
     depth: int
@@ -351,58 +351,3 @@ def fill_subsets(
                 draw_subset(mix(rule.seed, tree, node + 1), rule.n_codes[feature[tree, node]], sets[row])
                 set_index[tree, node], cut[tree, node] = row, 0
                 row += 1
-
-
-@compiled
-def fill_multiway(
-    rule: RandomRule,
-    feature: NDArray[np.int32],
-    cut: NDArray[np.int32],
-    missing_first: NDArray[np.bool_],
-    first_child: NDArray[np.int32],
-    n_children: NDArray[np.int32],
-    leaf_bucket: NDArray[np.int32],
-    tree_offsets: IntArray,
-) -> bool:
-    """Write down the nodes of multi-way trees; False if they do not fit the arrays.
-
-    Depth first with a stack of open nodes, each with its own intervals; children of a node lie side by side.
-    """
-    width = rule.n_codes.size
-    room = rule.depth * max(2, rule.n_codes.max()) + 1
-    open_node, open_depth = np.zeros(room, np.int64), np.zeros(room, np.int64)
-    open_word = np.zeros(room, np.uint64)
-    open_low, open_high = np.zeros((room, width), np.int64), np.zeros((room, width), np.int64)
-    low, high = np.zeros(width, np.int64), np.zeros(width, np.int64)
-    used = 0
-    for tree in range(rule.n_trees):
-        tree_offsets[tree] = used
-        if used == feature.size:
-            return False
-        n_open = 1
-        open_node[0], open_depth[0], open_word[0] = used, 0, root_word(rule.seed, tree)
-        open_low[0], open_high[0] = 0, rule.n_cells - 1
-        used += 1
-        while n_open > 0:
-            n_open -= 1
-            node, level, word = open_node[n_open], open_depth[n_open], open_word[n_open]
-            low[:], high[:] = open_low[n_open], open_high[n_open]
-            if level == rule.depth or not np.any(high > low):
-                feature[node], leaf_bucket[node] = -1, bucket(word, rule.max_leaves)
-                continue
-            drawn, where, first = draw_multiway(word, rule.ordered, low, high)
-            children: Whole = rule.n_codes[drawn] if where < 0 else 2
-            if used + children > feature.size:
-                return False
-            feature[node], cut[node] = drawn, max(where, 0)
-            missing_first[node] = first and rule.missing[drawn] >= 0
-            first_child[node], n_children[node] = used, children
-            for child in range(children):
-                open_node[n_open], open_depth[n_open] = used + child, level + 1
-                open_word[n_open] = child_word(word, child)
-                open_low[n_open], open_high[n_open] = low, high
-                enter_child(drawn, where, child, open_low[n_open], open_high[n_open])
-                n_open += 1
-            used += children
-    tree_offsets[-1] = used
-    return True

@@ -17,6 +17,7 @@ from privet.trees.kernels.count import Router
 
 _BITS = 16  # of a word, for the count of one class
 _CLASSES_IN_A_WORD = 4
+_BITS_OF_A_CLASS, _SHIFTS = np.uint64(_BITS), np.uint64(63)
 
 
 @compiled
@@ -55,17 +56,14 @@ def _add_labels(leaves: NDArray[np.int32], labels: NDArray[np.uint16], sums: NDA
 
 
 @compiled
-def _add_ballots(leaves: NDArray[np.int32], ballots: NDArray[np.uint64], sums: NDArray[np.uint64]) -> None:
+def _add_ballots(leaves: NDArray[np.int32], labels: NDArray[np.uint16], sums: NDArray[np.uint64]) -> None:
+    """Count the labels of up to four classes, all counts of a row in one word; any other label abstains."""
     for tree in range(leaves.shape[0]):
         of_tree = leaves[tree]
         for row in range(sums.size):
-            sums[row] += ballots[np.uint64(of_tree[row])]
-
-
-def _as_ballots(labels: NDArray[np.uint16], n_classes: int) -> NDArray[np.uint64]:
-    """Return a word for each leaf with a one in the 16 bits that belong to its label; zero if it abstains."""
-    place = np.minimum(labels, n_classes).astype(np.uint64) * np.uint64(_BITS)
-    return np.where(labels < n_classes, np.uint64(1) << (place % np.uint64(64)), np.uint64(0))
+            label = np.uint64(labels[np.uint64(of_tree[row])])
+            # beyond the fourth class a shift would be by 64 and more: nothing is added
+            sums[row] += np.uint64(label < np.uint64(_CLASSES_IN_A_WORD)) << ((label * _BITS_OF_A_CLASS) & _SHIFTS)
 
 
 def _in_blocks(
@@ -137,7 +135,7 @@ def count_labels(
     if n_classes <= _CLASSES_IN_A_WORD and structure.n_trees < 1 << _BITS:
         # All counts of a row in one word: an addition for each tree, without a branch and without overflow.
         words = np.zeros(n_rows, np.uint64)
-        _in_blocks(structure, codes, _add_ballots, _as_ballots(labels, n_classes), words, n_jobs)
+        _in_blocks(structure, codes, _add_ballots, np.ascontiguousarray(labels), words, n_jobs)
         by_class = words.astype("<u8", copy=False).view("<u2").reshape(n_rows, _CLASSES_IN_A_WORD)
         return by_class[:, :n_classes].astype(np.int32)
     sums = np.zeros((n_rows, n_classes), np.int32)
