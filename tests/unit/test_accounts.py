@@ -6,6 +6,7 @@ import os
 import signal
 import sqlite3
 import time
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
@@ -190,7 +191,7 @@ def test_the_clock_may_go_backwards(empty_store, monkeypatch):
 def _tamper(url, statement, *values):
     """Alter a store as somebody could who has every right."""
     if url.startswith("sqlite"):
-        with sqlite3.connect(parse_address(url).path) as database:
+        with closing(sqlite3.connect(parse_address(url).path)) as database, database:
             for name in ("history_is_never_altered", "history_is_never_deleted"):
                 database.execute(f"DROP TRIGGER IF EXISTS {name}")
             database.execute(statement.replace("%s", "?"), values)

@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -177,7 +178,7 @@ def test_verify_says_sound_or_what_is_wrong(account):
     assert spend("hospital.db")
     code, said, _ = run("budget", "verify", "hospital.db")
     assert (code, said.startswith("sound: 4 entries")) == (0, True)
-    with sqlite3.connect("hospital.db") as database:
+    with closing(sqlite3.connect("hospital.db")) as database, database:
         database.execute("DROP TRIGGER history_is_never_altered")
         database.execute("UPDATE history SET who = 'somebody else' WHERE seq = 3")
     code, said, _ = run("budget", "verify", "hospital.db")
