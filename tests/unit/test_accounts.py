@@ -592,7 +592,10 @@ def test_filters_and_secret_coins_are_kept_with_the_events(tmp_path):
     schema = Schema({"x": Numeric(0, 1)}, classes=[0, 1])
     url = make(f"sqlite:///{tmp_path / 'hospital.db'}")
     kinds = []
-    for estimator in (BoostingClassifier(1.0, schema=schema, n_rows_hint=10_000), MultinomialForestClassifier(1.0)):
+    for estimator in (
+        BoostingClassifier(1.0, schema=schema, n_rows_hint=10_000),
+        MultinomialForestClassifier(1.0, n_rows_hint=10_000),
+    ):
         with opened(url) as book:
             book.reserve([None], Bill.of(estimator.plan(schema=schema), "a fit"))
             charge = charge_as_data(list(book.history().charges.values())[-1])
