@@ -253,6 +253,9 @@ TAKEN = [
     ("said", ["x"], ["it was a fine day", "nothing to say about this one"], "ignored"),
     ("code", ["x"], [f"x{number}" for number in range(60)], "ignored"),
     ("town", ["x"], WORDS, "hashed"),
+    ("zip_code", [10115], None, "hashed"),
+    ("PLZ", ["x"], WORDS, "hashed"),
+    ("risk level", ["x"], ["low", "high"], "ordinal"),
     ("wait", [pd.Timedelta(1)], None, "ignored"),
 ]
 

@@ -19,6 +19,8 @@ _NAMES = re.compile(r"^(full|first|last|given|family|sur)?[_\s-]?name$|^unnamed:
 _PROSE = re.compile(
     r"(^|[_\s.-])(comments?|notes?|remarks?|descriptions?|free[_\s-]?text|text|message|address|street)$", re.IGNORECASE
 )
+_CODES = re.compile(r"(^|[_\s.-])(zip|zip_?codes?|post_?codes?|postal_?codes?|plz)$", re.IGNORECASE)
+_ORDERED = re.compile(r"(^|[_\s.-])(levels?|grades?|ratings?|severity|stage|satisfaction|frequency)$", re.IGNORECASE)
 _FORMATS = (None, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y%m%d")
 _WORDS_OF_PROSE = 4
 _MOST_CATEGORIES = 100
@@ -67,6 +69,10 @@ def _by_name(name: str, kind: str) -> Taken | None:
         return Taken("ignored", "its name is that of an identifier")
     if kind in ("string", "object", "null") and _PROSE.search(name):
         return Taken("ignored", "its name is that of free text")
+    if kind not in ("date", "bool", "unsupported") and _CODES.search(name):
+        return Taken("hashed", "its name is that of a code of places, of which there are too many to be listed")
+    if kind in ("string", "object") and _ORDERED.search(name):
+        return Taken("ordinal", "its name is that of a scale")
     return None
 
 

@@ -6,6 +6,7 @@ The form below keeps only the cuts that make a difference.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -40,7 +41,7 @@ class CodedFeature:
     ----------
     name : str
         The column.
-    cuts : tuple of float or None
+    cuts : sequence of float or None
         For a number: its code is how many of these lie below it.
     categories : tuple
         For a category: its code is its place among these.
@@ -55,7 +56,7 @@ class CodedFeature:
     """
 
     name: str
-    cuts: tuple[float, ...] | None
+    cuts: Sequence[float] | None
     categories: tuple[Category, ...]
     n_codes: int
     missing: int

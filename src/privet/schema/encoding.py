@@ -7,7 +7,6 @@ error that depends on it. Errors come from column names, shapes and declared dty
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import isfinite, nan
-from operator import lt
 from typing import Any, Self
 
 import numpy as np
@@ -24,7 +23,7 @@ from privet.frames.opening import (
     say_ignored,
     stored_by_rows,
 )
-from privet.schema.grids import MAX_CODES
+from privet.schema.grids import MAX_CODES, Cuts
 from privet.schema.readings import Buckets, Days, Levels, Part, Reading, Truth, Whole, reading_from_dict
 
 
@@ -39,7 +38,7 @@ class Column:
     name: str
     ordered: bool
     n_values: int
-    cuts: tuple[float, ...]
+    cuts: Sequence[float]
     categories: tuple[Category, ...]
     other_code: int | None
     missing_code: int | None
@@ -48,11 +47,13 @@ class Column:
     def __post_init__(self) -> None:
         # Codes index arrays in machine code, so a damaged file must be stopped here.
         used = self.n_values + (self.other_code is not None)
+        numbers = set(map(type, self.cuts)) <= {float}
+        cuts = Cuts(self.cuts if numbers else ())
+        object.__setattr__(self, "cuts", cuts)
         sound = (
-            1 <= self.n_values == (len(self.cuts) + 1 if self.ordered else len(self.categories))
-            and set(map(type, self.cuts)) <= {float}
-            and all(map(lt, self.cuts, self.cuts[1:]))
-            and all(map(isfinite, self.cuts[:1] + self.cuts[-1:]))
+            1 <= self.n_values == (len(cuts) + 1 if self.ordered else len(self.categories))
+            and numbers
+            and cuts.sound
             and not (self.categories if self.ordered else self.cuts)
             and self.other_code in (None, self.n_values)
             and self.missing_code in (None, used)

@@ -5,11 +5,12 @@ A grid is a strictly increasing tuple of cuts. The cell of a number is *the numb
 platform's own `pow`, so that a schema means the same on every machine.
 """
 
+from collections.abc import Iterator, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +22,67 @@ MAX_CODES = 65_535
 _FIFTY_DIGITS = Context(prec=50)
 
 
-@lru_cache(maxsize=4096)
+class Cuts(Sequence[float]):
+    """Cuts that take eight bytes each, where those of a tuple take four times as much. Otherwise the same as a tuple.
+
+    A schema of a few hundred kilobytes, from anybody's file, may have fifty million of them.
+
+    Examples
+    --------
+    >>> cuts = Cuts((18.0, 65.0))
+    >>> cuts[0], cuts[1:], len(cuts), cuts == (18.0, 65.0)
+    (18.0, (65.0,), 2, True)
+    """
+
+    __slots__ = ("_array",)
+
+    def __init__(self, cuts: npt.ArrayLike) -> None:
+        self._array = np.array(cuts, dtype=np.float64)
+        self._array.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    @overload
+    def __getitem__(self, place: int) -> float: ...
+    @overload
+    def __getitem__(self, place: slice) -> "Cuts": ...
+    def __getitem__(self, place: int | slice) -> "float | Cuts":
+        return Cuts(self._array[place]) if isinstance(place, slice) else float(self._array[place])
+
+    def __iter__(self) -> Iterator[float]:
+        return iter(self._array.tolist())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.array(self._array, dtype=dtype) if copy or dtype not in (None, np.float64) else self._array
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Cuts):
+            return np.array_equal(self._array, other._array)
+        return isinstance(other, tuple) and tuple(self) == other
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Cuts, (tuple(self),)
+
+    @property
+    def sound(self) -> bool:
+        """Whether all are finite, and each is above the one before."""
+        return bool(np.isfinite(self._array).all() and (self._array[1:] > self._array[:-1]).all())
+
+
 def linear_cuts(low: float, high: float, bins: int) -> tuple[float, ...]:
     """Cuts of `bins` cells of equal width, each the double nearest to its exact place."""
+    return tuple(_linear_cuts(low, high, bins))
+
+
+@lru_cache(maxsize=4096)
+def _linear_cuts(low: float, high: float, bins: int) -> Cuts:
     start, end = Fraction(low), Fraction(high)
     # Whole numbers are faster than fractions, which would be reduced for every cut; Python rounds their quotients
     # correctly.
@@ -33,7 +92,6 @@ def linear_cuts(low: float, high: float, bins: int) -> tuple[float, ...]:
     return _inner(((first * bins + step * i) / (unit * bins) for i in range(1, bins)), low, high)
 
 
-@lru_cache(maxsize=4096)
 def log_cuts(low: float, high: float, bins: int) -> tuple[float, ...]:
     """Cuts whose distance from `low` grows geometrically: `low + (high - low + 1) ** (i / bins) - 1`.
 
@@ -41,6 +99,11 @@ def log_cuts(low: float, high: float, bins: int) -> tuple[float, ...]:
     or below zero. Near `low` cells are about one unit wide; a feature whose whole range is far below one unit should be
     rescaled, or given explicit edges.
     """
+    return tuple(_log_cuts(low, high, bins))
+
+
+@lru_cache(maxsize=4096)
+def _log_cuts(low: float, high: float, bins: int) -> Cuts:
     start = Decimal(low)
     growth = _FIFTY_DIGITS.ln(_FIFTY_DIGITS.add(_FIFTY_DIGITS.subtract(Decimal(high), start), 1))
 
@@ -51,9 +114,9 @@ def log_cuts(low: float, high: float, bins: int) -> tuple[float, ...]:
     return _inner((cut(i) for i in range(1, bins)), low, high)
 
 
-def _inner(cuts: Any, low: float, high: float) -> tuple[float, ...]:
+def _inner(cuts: Any, low: float, high: float) -> Cuts:
     """Drop cuts that rounding made equal or moved out of the range: a very narrow range has fewer cells."""
-    return tuple(dict.fromkeys(cut for cut in cuts if low <= cut < high))
+    return Cuts(list(dict.fromkeys(cut for cut in cuts if low <= cut < high)))
 
 
 class Grid(NamedTuple):
@@ -64,7 +127,7 @@ class Grid(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def prepared(cuts: tuple[float, ...]) -> Grid:
+def prepared(cuts: Cuts) -> Grid:
     """Prepare strictly increasing cuts for counting."""
     array = np.array(cuts, dtype=np.float64)
     if len(array) < 2:
