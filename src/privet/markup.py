@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-VOID = frozenset({"meta", "br", "hr", "line", "rect", "circle", "path", "polyline"})
+VOID = frozenset({"meta", "br", "hr", "input", "line", "rect", "circle", "path", "polyline"})
 
 
 class Markup(str):

@@ -20,6 +20,7 @@ PUBLIC = [
     "privet.estimators",
     "privet.evaluation",
     "privet.exports",
+    "privet.forecast",
     "privet.mechanisms.measurements",
     "privet.report",
     "privet.robustness",

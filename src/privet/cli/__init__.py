@@ -13,7 +13,20 @@ from typing import Annotated
 
 import typer
 
-from privet.cli import audit, budget, evaluate, export, plan, predict, report, robustness, schema, train, warmup
+from privet.cli import (
+    audit,
+    budget,
+    evaluate,
+    export,
+    forecast,
+    plan,
+    predict,
+    report,
+    robustness,
+    schema,
+    train,
+    warmup,
+)
 from privet.cli.console import note
 from privet.cli.exits import Exit, exit_of
 from privet.cli.safe_text import printable
@@ -33,6 +46,7 @@ app = typer.Typer(
 app.add_typer(schema.app, name="schema")
 app.add_typer(budget.app, name="budget")
 app.command()(plan.plan)
+app.command()(forecast.forecast)
 app.command()(train.train)
 app.command()(predict.predict)
 app.command()(evaluate.evaluate)

@@ -1,10 +1,11 @@
-"""One self-contained HTML page per model, for those who must sign."""
+"""Self-contained HTML pages: about a model, for those who must sign, and about a forecast, before anything is spent."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from privet.report.forecast_page import render_forecast, write_forecast
 from privet.report.page import render
 from privet.writing import replace_text
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from privet.audit.report import AuditReport
     from privet.report.evaluation import Evaluation
 
-__all__ = ["render", "write_report"]
+__all__ = ["render", "render_forecast", "write_forecast", "write_report"]
 
 
 def write_report(

@@ -98,6 +98,9 @@ class _Chosen(PrivateEstimator):
         allowance: Allowance | None = self._estimator(hints.n_rows)._allowance(encoding, terms, hints)
         return allowance
 
+    def _calibrated_as(self, n_rows: int) -> str:
+        return self._choice(n_rows).learner + self._kind
+
     def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:
         super()._note_public_facts(schema, encoding)
         self.learner_ = self._estimator(check_rows_hint(self.n_rows_hint))
