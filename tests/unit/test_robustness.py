@@ -3,6 +3,7 @@
 import json
 import math
 from fractions import Fraction
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from privet.robustness import (
     paper_attack_success,
     tail_certificate,
 )
+from privet.robustness.bounds import _inflated_by_rho, two_sided
 from privet.robustness.table import NOT_A_RELEASE, how_many
 from privet.testing import seeded_noise
 
@@ -108,7 +110,8 @@ def test_too_few_retrainings_certify_nothing():
 
 def test_the_guarantee_of_a_model_is_what_its_ledger_proves():
     X, y = records()
-    assert Guarantee.of(forest().fit(X, y)) == Guarantee(Fraction(1, 2))
+    fitted = forest().fit(X, y)
+    assert Guarantee.of(fitted) == Guarantee(Fraction(1, 2), rho=fitted.privacy_.cost.rho)
     replaced = forest(schema=Schema(SCHEMA.features, classes=["low", "high"], neighbours="replace"))
     assert Guarantee.of(replaced.fit(X, y)).neighbours == "replace"
     gaussian = Guarantee.of(forest(delta=1e-6, n_trees=40).plan())  # so many trees that Gaussian noise is better
@@ -226,3 +229,32 @@ def test_pictures_are_drawn_to_a_file_or_on_axes(tmp_path):
     assert compare(tables, axes) is axes
     assert [line.get_label() for line in axes.lines] == ["one (clean 0.900)", "two (clean 0.800)"]
     np.testing.assert_allclose(axes.lines[0].get_ydata(), [row.guaranteed for row in tables[0].rows])
+
+
+def test_groups_are_worth_the_square_of_their_size_in_rho():
+    guarantee = Guarantee(Fraction(1), Fraction(1, 10**6), rho=Fraction(24356, 10**6))
+    alone = Guarantee(Fraction(1), Fraction(1, 10**6))
+    assert guarantee.under(5).rho == pytest.approx(25 * 0.024356)
+    assert guarantee.under(5, "modified").rho == pytest.approx(100 * 0.024356)
+    scores = np.r_[np.zeros(1), np.ones(12_000)]  # the threshold is missed with a probability of at most .001 or so
+    with_rho, without = (tail_certificate(scores, g.under(5), 0.05) for g in (guarantee, alone))
+    assert with_rho.clean_risk == without.clean_risk < 0.001
+    assert 1 - with_rho.probability < 0.3 * (1 - without.probability)
+
+
+@pytest.mark.parametrize("rho", [0.001, 0.1, 1.0, 5.0])
+def test_the_bound_by_rho_holds_for_the_pair_that_rho_is_exact_for(rho):
+    """Two normal laws of variance one, sqrt(2 rho) apart, have Rényi divergences of exactly a rho."""
+    cuts = np.linspace(-6, 6, 241)
+    apart, normal = np.sqrt(2 * rho), NormalDist()
+    clean = np.array([normal.cdf(-cut) for cut in cuts])
+    poisoned = np.array([normal.cdf(apart - cut) for cut in cuts])
+    bound = _inflated_by_rho(clean, rho)
+    assert (poisoned <= bound).all()
+    assert (bound <= 1).all()
+    assert np.log(bound[-1]) < 0.7 * np.log(poisoned[-1]), "far out it is not far off"
+
+
+def test_what_never_happens_on_clean_data_stays_impossible_by_rho():
+    assert _inflated_by_rho(np.array([0.0, 1.0]), 2.0).tolist() == [0.0, 1.0]
+    assert two_sided(0.999, Closeness(5.0, 1e-4, 0.6)) > two_sided(0.999, Closeness(5.0, 1e-4))

@@ -42,10 +42,13 @@ class Closeness:
     """How far poisoning can move the law P of the trained model to Q.
 
     For every set S of models ``Q(S) <= e^log_ratio P(S) + delta``, and the same with P and Q exchanged.
+
+    Where `rho` is known, Rényi divergences of every order a > 1 between the two are at most ``a rho`` as well.
     """
 
     log_ratio: float
     delta: float = 0.0
+    rho: float | None = None
 
     @property
     def ratio(self) -> float:
@@ -65,12 +68,15 @@ class Guarantee:
         What neighbours are.
     unit : str
         What is added, removed or changed between neighbours; its first word is "record" or "unit".
+    rho : Fraction, optional
+        The same guarantee in zero-concentrated privacy, which is far better for several poisoners than delta is.
     """
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
     neighbours: str = "add_remove"
     unit: str = "record"
+    rho: Fraction | None = None
 
     @classmethod
     def stated(cls, epsilon: float, delta: float = 0.0, neighbours: str = "add_remove") -> Self:
@@ -99,7 +105,8 @@ class Guarantee:
         if not ledger.proven:
             raise ParameterError(f"nothing is certified, since no privacy is proven: {'; '.join(ledger.why)}")
         terms = ledger.terms
-        return cls(exact(ledger.epsilon, "epsilon"), exact(ledger.delta, "delta"), terms.neighbours, terms.protected)
+        stated = exact(ledger.epsilon, "epsilon"), exact(ledger.delta, "delta")
+        return cls(*stated, terms.neighbours, terms.protected, ledger.cost.rho)
 
     @property
     def noun(self) -> str:
@@ -149,19 +156,20 @@ class Guarantee:
         Notes
         -----
         Group privacy: k steps of an (epsilon, delta) guarantee are worth k epsilon and
-        delta (e^{k epsilon} - 1) / (e^epsilon - 1).
+        delta (e^{k epsilon} - 1) / (e^epsilon - 1); k steps of rho are worth k^2 rho (Bun and Steinke 2016).
         """
         steps = (
             check_whole("n_poisoned", n_poisoned, 0, 2**53) * check_whole("group", group, 1, 2**53) * self.steps(change)
         )
         log_ratio = readable(steps * self.epsilon)
+        rho = None if self.rho is None else readable(steps**2 * self.rho)
         if self.delta == 0 or steps == 0:
-            return Closeness(log_ratio)
+            return Closeness(log_ratio, rho=rho)
         if log_ratio > 700:
-            return Closeness(log_ratio, 1.0)
+            return Closeness(log_ratio, 1.0, rho)
         epsilon = float(self.epsilon)
         factor = math.expm1(log_ratio) / math.expm1(epsilon) if epsilon else float(steps)
-        return Closeness(log_ratio, min(1.0, float(self.delta) * factor))
+        return Closeness(log_ratio, min(1.0, float(self.delta) * factor), rho)
 
     def __str__(self) -> str:
         delta = f", delta = {stated_up(self.delta)}" if self.delta else ""
