@@ -133,6 +133,7 @@ REGISTERED = [
         floor=0.99,
     ),
     Registered("RandomDecisionForestClassifier", {"n_trees": 2, "max_depth": 18, "empty": "random"}, floor=0.99),
+    Registered("RandomDecisionForestClassifier", {"n_trees": 2, "max_depth": 3, "vote_weights": "private"}, floor=0.98),
 ]
 
 every_learner = pytest.mark.parametrize("learner", REGISTERED, ids=str)

@@ -152,7 +152,8 @@ class PrivateEstimator(Asked, BaseEstimator, ABC):  # type: ignore[misc]  # scik
         rng = public_rng(self.random_state)
         # A table that is described may be large: it gets all cores unless the number of threads is given.
         n_jobs = threads(-1 if self.n_jobs is None and isinstance(X, Described) else self.n_jobs)
-        table = encode_table(schema, encoding, X, y, secret_key, n_jobs, getattr(learner, "one_pass", False))
+        one_pass = getattr(plan, "one_pass", getattr(learner, "one_pass", False))
+        table = encode_table(schema, encoding, X, y, secret_key, n_jobs, one_pass)
         with closing_afterwards(table):
             receipt = budgets.Receipt()
             if charged:

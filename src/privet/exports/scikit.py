@@ -33,7 +33,7 @@ def to_sklearn_tree(estimator: Any, tree: int = 0) -> ReleasedTree:
         Which tree.
     """
     forest = forest_of(estimator)
-    votes = forest.leaf_votes()
+    votes = forest.leaf_votes(weighted=False)
     votes[votes.sum(axis=1) == 0] = 1 / votes.shape[1]
     trees = threshold_trees(forest)
     twin = ReleasedTree()

@@ -103,8 +103,11 @@ def average_votes(forest: Forest) -> NDArray[np.float64]:
     Raises
     ------
     ParameterError
-        If a leaf abstains in a forest of several trees: votes are then divided by a number that differs by record.
+        If a leaf abstains in a forest of several trees, or classes have weights: votes are then divided by a number
+        that differs by record.
     """
+    if forest.weights is not None:
+        raise ParameterError("classes have weights, so the probabilities are no sum over trees; export to ONNX instead")
     votes, n_trees = forest.leaf_votes(), forest.structure.n_trees
     silent = votes.sum(axis=1) == 0
     if silent.any() and n_trees > 1:

@@ -226,12 +226,15 @@ class Forest(FieldsOnly):
         *majority*: each tree votes for its leaf's label, or for the class with the largest share (the first of equals).
         *threshold*: the leaves' shares are averaged and the largest wins. *probabilistic*: they are averaged, and a
         class is drawn with these probabilities. The last two need `LeafCounts`.
+    weights : float64 array of shape (n_classes,), optional
+        What each class's sum of votes is multiplied by, so that the largest wins elsewhere than at equal shares.
     """
 
     encoding: Encoding
     structure: Structure
     leaves: LeafLabels | LeafCounts
     voting: Voting = "majority"
+    weights: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         n_classes = self.encoding.n_classes
@@ -249,6 +252,13 @@ class Forest(FieldsOnly):
         ):
             raise ParameterError("the structure was made for other features than the encoding's")
         self.leaves.check(self.structure.n_leaves, n_classes)
+        weights = self.weights
+        if weights is not None and (
+            weights.dtype != np.float64
+            or weights.shape != (n_classes,)
+            or not (np.isfinite(weights) & (weights > 0)).all()
+        ):
+            raise ParameterError(f"weights must be {n_classes} positive numbers")
 
     @cached_property
     def _shares(self) -> NDArray[np.float64]:
@@ -282,17 +292,24 @@ class Forest(FieldsOnly):
             sums = counted.astype(np.float64)
         else:
             sums = sum_values(self.structure, codes, self._shares, n_jobs)
+        if self.weights is not None:
+            sums *= self.weights
         _divide_by_totals(sums)
         return sums
 
-    def leaf_votes(self) -> NDArray[np.float64]:
-        """Return what each leaf adds to the vote for each class; a row of zeros where a leaf abstains."""
+    def leaf_votes(self, *, weighted: bool = True) -> NDArray[np.float64]:
+        """Return what each leaf adds to the vote for each class; a row of zeros where a leaf abstains.
+
+        Probabilities are these sums over trees, divided by their total; without the weights, it is what a leaf itself
+        says.
+        """
         if self.voting != "majority":
-            return self._shares.copy()
-        votes = np.zeros((self._labels.size, self.encoding.n_classes))
-        voting = self._labels < self.encoding.n_classes
-        votes[np.flatnonzero(voting), self._labels[voting]] = 1.0
-        return votes
+            votes = self._shares.copy()
+        else:
+            votes = np.zeros((self._labels.size, self.encoding.n_classes))
+            voting = self._labels < self.encoding.n_classes
+            votes[np.flatnonzero(voting), self._labels[voting]] = 1.0
+        return votes if self.weights is None or not weighted else votes * self.weights
 
     def predict(self, codes: NDArray[Any], n_jobs: int = 1, rng: PublicRng | None = None) -> NDArray[np.int64]:
         """Return the number of the class that wins, the first of equals; probabilistic voting draws it with `rng`."""

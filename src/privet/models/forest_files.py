@@ -23,6 +23,7 @@ def forest_to_content(forest: Forest) -> Content:
         "structure": structure_to_content(forest.structure),
         "leaves": _leaves_to_content(forest.leaves),
         "voting": forest.voting,
+        **({} if forest.weights is None else {"weights": array_to_dict(forest.weights)}),
     }
 
 
@@ -36,7 +37,8 @@ def forest_from_content(reader: Reader) -> Forest:
         place = f"{reader.place}.leaves"
         leaves = _leaves_from_content(reader.part("leaves"))
         voting = cast(Voting, reader.choice("voting", VOTINGS))
-        return Forest(encoding, structure, leaves, voting)
+        weights = reader.array("weights", np.float64, 1) if "weights" in reader.content else None
+        return Forest(encoding, structure, leaves, voting, weights)
     except ModelFileError:
         raise
     except (PrivetError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:

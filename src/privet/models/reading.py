@@ -189,7 +189,7 @@ def released(forest: Forest) -> LeafReader:
 
 def voted(forest: Forest) -> LeafReader:
     """Let leaves say what they vote for, with a share where a leaf's vote is divided."""
-    names, votes = class_names(forest.encoding), forest.leaf_votes()
+    names, votes = class_names(forest.encoding), forest.leaf_votes(weighted=False)
 
     def vote(leaf: int) -> Leaf:
         if not votes[leaf].any():

@@ -93,7 +93,7 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
         A public guess at the number of records, its order of magnitude is enough. It decides how the budget is divided,
         what the model starts with, and how large trees are: by ``n epsilon`` for pure epsilon, ``n^2 rho`` with `delta`
         above zero. Small data of many classes, or with a regression target, gets a base alone. Never compared with the
-        data. None: a noisy number is bought with a twentieth of the budget, or taken for free where it is public
+        data. None: a noisy number is bought with a small part of the budget, or taken for free where it is public
         (`privet.estimators.counting`); not for a regression target with pure epsilon, where little depends on it.
         "unknown": do without.
     random_state : int, RandomState, Generator or None

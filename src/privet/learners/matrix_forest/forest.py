@@ -69,7 +69,7 @@ class MatrixForestClassifier(PrivateClassifier):
         Cells of a numeric feature, where the schema does not say.
     n_rows_hint : int, "unknown" or None, default=None
         A public guess at the number of records, for ``tune="public"``. None: it then buys a noisy number with a
-        twentieth of the budget, or takes it for free where it is public (`privet.estimators.counting`).
+        small part of the budget, or takes it for free where it is public (`privet.estimators.counting`).
     random_state : int, RandomState, Generator or None
         Seeds the forest, which is public. Noise never depends on it.
     n_jobs : int, optional

@@ -197,8 +197,8 @@ class MultinomialForestClassifier(PrivateClassifier):
         record to one tree, and every tree spends all of epsilon.
     n_rows_hint : int, "unknown" or None, default=None
         A public guess at the number of records, its order of magnitude is enough. Decides the depth; never checked
-        against the data. None: where `max_depth` is "auto", a noisy number is bought with a twentieth of the budget, or
-        taken for free where it is public (`privet.estimators.counting`). "unknown": do without.
+        against the data. None: where `max_depth` is "auto", a noisy number is bought with a small part of the budget,
+        or taken for free where it is public (`privet.estimators.counting`). "unknown": do without.
     random_state : int, RandomState, Generator or None
         Seeds what is public: candidates of features with very many categories, and gamma's coins. Noise and how
         records are divided never depend on it.

@@ -212,7 +212,7 @@ class PrivaTreeClassifier(PrivateClassifier):
         equations 7 and 8).
     n_rows_hint : int, "unknown" or None, default=None
         A public guess at the number of records; its order of magnitude is enough. It decides the leaves' part of the
-        budget and the depth. Never compared with the data. None: a noisy number is bought with a twentieth of the
+        budget and the depth. Never compared with the data. None: a noisy number is bought with a small part of the
         budget, or taken for free where it is public (`privet.estimators.counting`). "unknown": do without.
     random_state : int, RandomState, Generator or None
         Seeds public choices: the order of the categories of features that have very many. Noise never depends on it.
