@@ -50,7 +50,7 @@ def page(table: pd.DataFrame, command: str) -> str:
         "",
         f"Made by `{command}`: accuracy in percent, mean of {n_tasks} tasks and {n_splits} stratified splits of 80/20, "
         f"at most {MOST_TESTED:,} records tested. *Hint*: the number of training records rounded to one digit. "
-        f"*Bought*: `n_rows_hint=None`, which spends {counting.COUNT_PART} of the budget on that number. *Unknown*: "
+        "*Bought*: `n_rows_hint=None`, which spends a hundredth to a twentieth of the budget on it. *Unknown*: "
         '`n_rows_hint="unknown"`. In parentheses the difference from the hint, and the standard error of that '
         f"difference over splits. delta = {DELTA:g} where the guarantee is approximate.",
         "",
@@ -81,7 +81,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--part", type=Fraction, help="of the budget for the number; no page is written")
     options = parser.parse_args(given)
     if options.part is not None:
-        counting.COUNT_PART = options.part
+        counting.MOST_PART = counting.LEAST_PART = options.part
     warnings.simplefilter("ignore")  # of deltas that are large for very small tables
     lines = []
     chosen = [task for task in data.tasks(options.data) if task.used_for_tuning != options.others]

@@ -24,8 +24,9 @@ from privet import (
 from privet.audit.exact import exact_audit
 from privet.audit.whole import tiny_subject
 from privet.errors import BudgetError, NonPrivateWarning, ParameterError, PrivacyLeakWarning
-from privet.estimators.counting import COUNT_NAME, COUNT_PART, CountedFirst, about
+from privet.estimators.counting import COUNT_NAME, CountedFirst, about, count_part
 from privet.privacy.events import Cost, Filter, has_mixture
+from privet.privacy.terms import Allowance, Terms
 from privet.tables import ParquetTable
 
 FEATURES = {"x": Numeric(0, 1), "c": Categorical(["a", "b"])}
@@ -61,11 +62,13 @@ def test_a_number_is_bought_with_a_stated_part_and_the_whole_is_what_was_asked_f
     planned = model.plan()
     assert planned.epsilon == 1.0
     count, rest = planned.composition.parts
+    part = count_part(Terms(), planned.allowance.whole)
     if planned.allowance.rho is None:
-        assert (count.cost.epsilon, rest.cost.epsilon) == (COUNT_PART, 1 - COUNT_PART)
-        assert planned.cost.rho == count.cost.rho + (1 - COUNT_PART) ** 2 / 2, "a pure fit costs a finite rho as well"
+        assert part == Fraction(1, 50)
+        assert (count.cost.epsilon, rest.cost.epsilon) == (part, 1 - part)
+        assert planned.cost.rho == count.cost.rho + (1 - part) ** 2 / 2, "a pure fit costs a finite rho as well"
     else:
-        assert count.cost.rho == planned.allowance.rho * COUNT_PART
+        assert count.cost.rho == planned.allowance.rho * part
         assert planned.cost.rho == planned.allowance.rho
     with privet.budget(epsilon=1.0, delta=delta) as budget:
         model.fit(*records())
@@ -118,8 +121,8 @@ def test_what_was_bought_is_what_is_planned_with():
 def test_all_rows_of_a_unit_are_paid_for():
     unit = Schema(FEATURES, classes=["no", "yes"], unit=Unit("who", 7))
     one, seven = (PrivaTreeClassifier(1.0, 0.0, schema).plan().events[0] for schema in (TWO, unit))
-    assert float(one.parameter) == pytest.approx(1 / COUNT_PART)
-    assert float(seven.parameter) == pytest.approx(7 / COUNT_PART)
+    assert float(one.parameter) == pytest.approx(50)
+    assert float(seven.parameter) == pytest.approx(7 * 20), "a twentieth of the budget is the most"
 
 
 @pytest.mark.parametrize("neighbours", ["replace", "label"])
@@ -158,7 +161,7 @@ def test_the_rows_of_units_are_never_public(neighbours):
     schema = Schema(FEATURES, classes=["no", "yes"], neighbours=neighbours, unit=Unit("who", 3))
     count = PrivaTreeClassifier(1.0, 0.0, schema).plan().events[0]
     assert count.name == COUNT_NAME
-    assert float(count.parameter) == pytest.approx(2 * 3 / COUNT_PART)
+    assert float(count.parameter) == pytest.approx(2 * 3 * 20)
 
 
 def test_tables_in_files_know_the_same_public_number(tmp_path):
@@ -210,7 +213,21 @@ def test_the_exact_audit_sees_the_count_and_what_follows(make):
     assert isinstance(subject.learner, CountedFirst)
     found = exact_audit(subject, 1)
     assert not found.refuted
-    assert found.loss > float(COUNT_PART), "the count and the model both lose something"
+    assert found.loss > 0.02, "the count and the model both lose something"
+
+
+def test_the_part_buys_noise_of_fifty_records_within_bounds_also_in_rho():
+    for epsilon in (Fraction(1, 10), Fraction(1, 2), Fraction(1), Fraction(4)):
+        for rows in (1, 5):
+            terms = Terms(max_rows=rows, unit_column="who")
+            for share in (Allowance.of(epsilon).whole, Allowance.of(epsilon, 1e-6).whole):
+                part = count_part(terms, share)
+                assert Fraction(1, 100) <= part <= Fraction(1, 20)
+                deviation = terms.noise("", share * part).deviation
+                if Fraction(1, 100) < part < Fraction(1, 20):
+                    assert deviation == pytest.approx(np.sqrt(2) * 50, rel=1e-6)
+                else:
+                    assert (deviation > np.sqrt(2) * 49.9) == (part == Fraction(1, 20))
 
 
 def test_a_filter_of_pure_epsilon_has_a_finite_rho():

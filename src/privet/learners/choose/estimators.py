@@ -11,7 +11,7 @@ from typing import Any, Self
 from sklearn.base import clone
 
 from privet.estimators.base import PrivateClassifier, PrivateEstimator, PrivateRegressor
-from privet.estimators.counting import COUNT_NAME, COUNT_PART
+from privet.estimators.counting import COUNT_NAME
 from privet.estimators.learning import Hints, Learner
 from privet.estimators.registry import estimator_class
 from privet.learners.choose.rules import CLASSIFIERS, REGRESSORS, Choice, Goal, quarter
@@ -114,7 +114,7 @@ class _Chosen(PrivateEstimator):
         choice = self._choice(hint)
         what = f"{type(self.learner_).__name__} ({WORDS[choice.learner]}"
         counted = self.n_rows_hint is None and schema.inferred is None and self.epsilon is not None
-        bought = COUNT_NAME in [event.name for event in self.privacy_.events]
+        bought = self.privacy_.events and self.privacy_.events[0].name == COUNT_NAME
         # Which number there was is not kept, nor what followed from it.
         settings = "" if counted else "".join(f", {name}={value!r}" for name, value in choice.settings.items())
         what += f"{settings})"
@@ -123,7 +123,7 @@ class _Chosen(PrivateEstimator):
         elif hint is not None:
             known = f"for about {hint:,} records at epsilon {self.epsilon:g}"
         elif bought:
-            known = f"with settings for a noisy number of records, which was bought with {COUNT_PART} of the budget"
+            known = "with settings for a noisy number of records, which was bought with a small part of the budget"
         elif counted and schema.neighbours != "add_remove":
             known = f"with settings for the number of records, which is public under {schema.neighbours!r}"
         else:
@@ -147,7 +147,7 @@ class PrivetClassifier(_Chosen, PrivateClassifier):
         *labels only*: a single tree that publishes a label in each leaf, and no counts or probabilities.
     n_rows_hint : int, "unknown" or None, default=None
         A public guess at the number of records, its order of magnitude is enough; never compared with the data. None: a
-        noisy number is bought with a twentieth of the budget, or taken for free where it is public
+        noisy number is bought with a small part of the budget, or taken for free where it is public
         (`privet.estimators.counting`). "unknown": do without.
     random_state : int, RandomState, Generator or None
         Seeds public choices. Noise never depends on it.
@@ -171,8 +171,8 @@ class PrivetClassifier(_Chosen, PrivateClassifier):
     Notes
     -----
     *Privacy.* That of the chosen learner. The choice depends on the goal, epsilon and the hint, or on a noisy number of
-    records (sensitivity one, a twentieth of the budget). The remaining part is fixed in advance, and a filter holds it;
-    see `privet.estimators.counting`.
+    records (sensitivity one, a small part of the budget). The remaining part is fixed in advance, and a filter holds
+    it; see `privet.estimators.counting`.
 
     The rules are a table (`privet.learners.choose.rules`) that ``benchmarks/choose.py`` makes from measurements;
     docs/choosing.md has it.
