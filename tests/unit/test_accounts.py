@@ -570,7 +570,7 @@ def test_a_charge_keeps_its_events_and_who_made_it(tmp_path):
     from privet.privacy.accounts import Bill
 
     schema = Schema({"x": Numeric(0, 1)}, classes=[0, 1])
-    ledger = PrivaTreeClassifier(1.0, schema=schema).plan()
+    ledger = PrivaTreeClassifier(1.0, schema=schema, n_rows_hint=1_000).plan()
     url = make(f"sqlite:///{tmp_path / 'hospital.db'}")
     with opened(url) as book:
         book.reserve([None], Bill.of(ledger, "PrivaTreeClassifier", {"schema": schema.digest()}))

@@ -292,6 +292,7 @@ def test_a_pure_mixture_is_refused_where_records_may_share_their_coins(tmp_path)
 
 
 def test_a_query_without_the_columns_of_the_schema_is_refused():
+    pytest.importorskip("duckdb")
     with pytest.raises(SchemaError, match="the query: column 'x' is missing"):
         ONE_PASS.fit(DuckDBTable("SELECT 1 AS y"), "y")
 
