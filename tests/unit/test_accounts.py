@@ -1,5 +1,6 @@
 """Accounts that last lose no charge, refund none in silence and keep their limits, in a file and on a server."""
 
+import dataclasses
 import json
 import multiprocessing
 import os
@@ -7,6 +8,7 @@ import signal
 import sqlite3
 import time
 from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,10 +17,11 @@ import pytest
 from privet.errors import BudgetError
 from privet.privacy.accounts import Book, Limit, parse_address
 from privet.privacy.accounts import entries as entries_module
-from privet.privacy.accounts.entries import Entry
+from privet.privacy.accounts.entries import Entry, digest
 from privet.privacy.accounts.history import History, HistoryError
 from privet.privacy.accounts.logs import VERSION
-from tests.unit.accounts import account, bill, make, opened, spend
+from privet.privacy.accounts.slots import Slot
+from tests.unit.accounts import RECORDS, account, bill, make, opened, spend
 
 PATIENCE = 300  # seconds, for a machine that is busy
 FORK = multiprocessing.get_context("fork")
@@ -256,7 +259,10 @@ def test_a_forged_entry_with_right_hashes_still_obeys_the_rules():
     free = {"charge": "1", "accounts": ["x"], "epsilon": "-1", "rho": "-1", "what": "", "protects": ""}
     with pytest.raises(HistoryError, match="without a cost"):
         history.add(Entry.following(history.last, "reserve", "x", "eve", free))
-    for strange in ({"slots": {"x": 0}}, {"slots": {"y": 0}}, {"epsilon": float("inf")}, {"accounts": 7}):
+    for strange in (
+        *({"slots": {"x": 0}}, {"slots": {"y": 0}}, {"epsilon": float("inf")}, {"accounts": 7}),
+        *({"details": []}, {"details": 7}, {"charge": 7}, {"releases": []}, {"releases": [{}]}),
+    ):
         with pytest.raises(HistoryError):
             history.add(
                 Entry.following(history.last, "reserve", "x", "eve", free | {"epsilon": "1", "rho": "1"} | strange)
@@ -329,17 +335,22 @@ def test_versions_an_older_store_migrates_and_a_newer_one_is_refused(empty_store
     if empty_store.startswith("sqlite"):
         database = sqlite3.connect(parse_address(empty_store).path, isolation_level=None)
         to, of = "PRAGMA user_version = {}", "PRAGMA user_version"
-        undone = ["DROP TABLE head"]
+        undone = ["DROP TABLE head", *["SELECT 1"] * 2]
     else:
         import psycopg
 
         database = psycopg.connect(empty_store, autocommit=True)
         to, of = "UPDATE privet_budget.about SET version = {}", "SELECT version FROM privet_budget.about"
+        rules = ("apply_entry", "apply", "check_charge", "check_slot", "check_sum", "admits", "units", "refuse")
         undone = [
             "DROP TRIGGER entries_follow_one_another ON privet_budget.history; "
-            "DROP FUNCTION privet_budget.check_entry; DROP TABLE privet_budget.head"
+            "DROP FUNCTION privet_budget.check_entry; DROP TABLE privet_budget.head",
+            "SELECT 1",
+            "DROP TRIGGER entries_keep_the_rules ON privet_budget.history; "
+            "DROP TABLE privet_budget.charges, privet_budget.parts, privet_budget.accounts; "
+            + "; ".join(f"DROP FUNCTION privet_budget.{name}" for name in rules),
         ]
-    for script in undone[version - 1 :]:
+    for script in reversed(undone[version - 1 :]):
         database.execute(script)
     database.execute(to.format(version))
     assert spend(empty_store)
@@ -563,6 +574,131 @@ def test_an_analyst_spends_and_reads_and_nothing_else(postgres_server):
 
 def _ends(entry):
     return entry.before, entry.hash
+
+
+def _by_hand(url, kind, told, account="patients", **changed):
+    """Write an entry with the right hashes, as somebody who knows SQL can."""
+    import psycopg
+
+    with opened(url) as book:
+        last, who = book.entries()[-1], book.who()
+    entry = Entry.following(last, kind, account, who, told)
+    if changed:
+        entry = replace(entry, **changed)
+        entry = replace(entry, hash=digest(*dataclasses.astuple(entry)[:-1]))
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO privet_budget.history VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", dataclasses.astuple(entry)
+        )
+
+
+def test_an_analyst_who_writes_sql_can_neither_overspend_a_store_nor_spoil_it(postgres_server):
+    import psycopg
+
+    owner = make(postgres_server.emptied(), "hospital", limit=Limit.of(epsilon=9, delta=1e-6))
+    make(owner, limit=Limit.of(epsilon=3), parent="hospital")
+    make(owner, "slots", limit=Limit.of(epsilon=2, slots=[Slot.parse("2 x 1")]))
+    make(owner, "closed")
+    make(owner, "shared", limit=Limit.of(rho=1))
+    with opened(owner) as book:
+        book.close_account("closed")
+        book.limit_part("shared", "purpose", "study", Limit.of(rho=0.1))
+        book.limit_part("shared", "analyst", "anna", Limit.of(rho=0.5))
+        book.limit_part("shared", "purpose", "care", Limit.of(rho=0.7))
+    postgres_server.sql("DO $$ BEGIN CREATE ROLE anna LOGIN IN ROLE privet_analyst; EXCEPTION WHEN OTHERS THEN END $$")
+    anna = postgres_server.url("anna")
+    assert spend(anna, dataset="patients")
+    with opened(anna) as book:
+        waiting = book.reserve(["patients"], bill())
+        (done,) = (c.id for c in book.history().charges.values() if c.status == "committed")
+    fair = {
+        **{"charge": "mine", "accounts": ["patients", "hospital"], "epsilon": "1", "rho": "1/2"},
+        **{"protects": RECORDS, "what": "a fit", "purpose": "", "slots": {}, "details": {}},
+    }
+    shared = {**fair, "accounts": ["shared"], "epsilon": None}
+    for kind, content in [
+        ("reserve", {**fair, "epsilon": "11/10"}),
+        ("reserve", {**fair, "epsilon": None}),
+        ("reserve", {**fair, "epsilon": "-1"}),
+        ("reserve", {**fair, "epsilon": "0.1"}),
+        ("reserve", {**fair, "epsilon": "1/0"}),
+        ("reserve", {**fair, "epsilon": None, "rho": None}),
+        ("reserve", {**fair, "accounts": ["patients"]}),
+        ("reserve", {**fair, "accounts": []}),
+        ("reserve", {**fair, "accounts": "patients"}),
+        ("reserve", {**fair, "accounts": ["nobody"]}),
+        ("reserve", {**fair, "accounts": ["closed"]}),
+        ("reserve", {**fair, "charge": done}),
+        ("reserve", {**fair, "charge": 7}),
+        ("reserve", {**fair, "protects": "somebody else"}),
+        ("reserve", {**fair, "details": []}),
+        ("reserve", {**fair, "slots": {"patients": 0}}),
+        ("reserve", {**fair, "slots": {"slots": 0}}),
+        ("reserve", {**fair, "slots": []}),
+        ("reserve", {**fair, "accounts": ["slots"]}),
+        ("reserve", {**fair, "accounts": ["slots"], "slots": {"slots": 1}}),
+        ("reserve", {**fair, "accounts": ["slots"], "slots": {"slots": "0"}}),
+        ("reserve", {**fair, "accounts": ["slots"], "slots": {"slots": 0}, "epsilon": "2"}),
+        ("reserve", {**shared, "rho": "1/20"}),
+        ("reserve", {**shared, "purpose": "another"}),
+        ("reserve", {**shared, "purpose": "study"}),
+        ("reserve", {**shared, "purpose": "care", "rho": "51/100"}),
+        ("reserve", {}),
+        ("reserve", []),
+        ("reserve", 7),
+        ("commit", {"charge": done}),
+        ("commit", {"charge": "nothing"}),
+        ("release", {"charge": done, "why": "for free"}),
+        ("release", {"charge": waiting}),
+        ("model", {"charge": "nothing", "digest": ""}),
+        ("model", {"charge": done}),
+    ]:
+        with pytest.raises(psycopg.Error):
+            _by_hand(anna, kind, content)
+    for changed in ({"at": "9999-01-01T00:00:00Z"}, {"at": "some time"}, {"content": "no JSON"}):
+        with pytest.raises(psycopg.Error):
+            _by_hand(anna, "reserve", fair, **changed)
+    for name in ("accounts", "parts", "charges"):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            postgres_server.sql(f"DELETE FROM privet_budget.{name}", "anna")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        postgres_server.sql("SELECT privet_budget.apply('close', 'patients', 'anna', '{}')", "anna")
+    _by_hand(anna, "reserve", fair)
+    _by_hand(anna, "reserve", {**fair, "charge": "slot", "accounts": ["slots"], "slots": {"slots": 0}}, "slots")
+    _by_hand(anna, "reserve", {**shared, "charge": "care", "purpose": "care"}, "shared")
+    with opened(owner) as book:
+        assert book.problems() == []
+        assert book.history().account("patients").reading == 3
+        assert book.history().account("shared").reading == Fraction(1, 2)
+        book.release(waiting, "nothing was drawn")
+    assert spend(anna, dataset="patients")
+
+
+def _busy_days(url):
+    """Return which of many charges are allowed, with limits raised, parts limited and charges released in between."""
+    make(url, "hospital", limit=Limit.of(epsilon=5, delta=1e-6))
+    make(url, limit=Limit.of(epsilon=1, delta=1e-6), parent="hospital")
+    allowed = [spend(url, dataset="patients", **cost) for cost in COSTS]
+    with opened(url) as book:
+        book.raise_limit("patients", Limit.of(epsilon=2.5, delta=1e-6), "agreed")
+        book.limit_part("patients", "purpose", "study", Limit.of(epsilon=0.5, delta=1e-6))
+        book.release(book.reserve(["patients"], bill(rho="0.005"), "study"), "nothing was drawn")
+    allowed += [spend(url, dataset="patients", purpose=use, **cost) for cost in COSTS for use in ("study", "", "other")]
+    with opened(url) as book:
+        book.close_account("hospital")
+    return [*allowed, spend(url, "0.001", dataset="patients", purpose="study")]
+
+
+COSTS = [{"epsilon": "0.3"}, {"rho": "0.02"}, {"epsilon": "0.01"}, {"epsilon": "0.19"}, {"rho": "0.001"}]
+
+
+def test_what_the_library_allows_the_server_allows_and_nothing_else(postgres_server, tmp_path):
+    url = postgres_server.emptied()
+    allowed = _busy_days(url)
+    assert allowed == _busy_days(f"sqlite:///{tmp_path / 'hospital.db'}")
+    assert {True, False} == set(allowed)
+    with opened(url) as book:
+        assert book.problems() == []
 
 
 def test_a_charge_keeps_its_events_and_who_made_it(tmp_path):

@@ -236,6 +236,8 @@ class History:
         epsilon, rho = (None if details[key] is None else Fraction(details[key]) for key in ("epsilon", "rho"))
         cost, what, protects = Cost(epsilon, rho), str(details["what"]), str(details["protects"])
         purpose, names = str(details.get("purpose", "")), tuple(map(str, details["accounts"]))
+        if not isinstance(details["charge"], str) or not isinstance(details.get("details", {}), dict):
+            raise TypeError("details")
         if details["charge"] in self.charges or not names or names != self.with_ancestors(names):
             raise HistoryError(f"entry {entry.seq} is not a charge to accounts and to all that they are parts of")
         if (epsilon is None and rho is None) or min(x for x in (epsilon, rho) if x is not None) < 0:

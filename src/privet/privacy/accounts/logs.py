@@ -8,7 +8,7 @@ from typing import Protocol
 from privet.privacy.accounts.addresses import POSTGRES, Address
 from privet.privacy.accounts.entries import Entry
 
-VERSION = 3  # of the tables; a store of an older version is migrated, one of a newer version is refused
+VERSION = 4  # of the tables; a store of an older version is migrated, one of a newer version is refused
 MOST_SECONDS_TO_WAIT = 300  # of a charge, for the charges of others: SQLite serves whoever asks first, not in turn
 
 

@@ -17,7 +17,7 @@ from privet.privacy.accounts.addresses import Address
 from privet.privacy.accounts.entries import Entry
 from privet.privacy.accounts.logs import MOST_SECONDS_TO_WAIT, VERSION
 
-_SCRIPTS = ("1_history.sql", "2_head.sql", "3_releases.sql")
+_SCRIPTS = ("1_history.sql", "2_head.sql", "3_releases.sql", "4_rules.sql")
 _LOCK = 0x70727662  # of PostgreSQL's advisory locks; all charges of a database wait for it
 _COLUMNS = "seq, kind, account, who, at, content, before, hash"
 assert len(_SCRIPTS) == VERSION
