@@ -11,12 +11,13 @@ from privet import BoostingClassifier, Numeric, RandomDecisionForestClassifier, 
 from privet.errors import BudgetError, PrivetError
 from privet.privacy import conversions
 from privet.privacy.accounts import Bill, Limit
+from privet.privacy.accounts.entries import Entry
 from privet.privacy.accounts.limits import ACCOUNTANTS
 from privet.privacy.accounts.losses import _by_losses, _dots, epsilon_of_slots
 from privet.privacy.accounts.pairs import Pair, delta_of_zcdp
 from privet.privacy.accounts.slots import Slot
 from privet.privacy.events import Cost
-from tests.unit.accounts import account, bill, make, opened, spend
+from tests.unit.accounts import RECORDS, account, bill, make, opened, spend
 from tests.unit.test_budgets import SCHEMA, X, Y
 
 DELTA = Fraction(1, 10**6)
@@ -178,6 +179,30 @@ def test_a_slot_that_was_declared_by_a_plan_takes_its_releases_and_no_others(emp
     with opened(empty_store) as book:
         assert book.problems() == []
         assert [charge.status for charge in book.history().charges.values()] == ["committed"] * 2
+
+
+@pytest.mark.parametrize("stated", [{}, {"releases": []}, {"releases": [{"kind": "free"}]}, {"releases": 7}])
+def test_a_slot_that_was_taken_for_other_releases_is_found_and_stays_taken(tmp_path, stated):
+    """As somebody does who writes to the store by other means; others go on."""
+    forest, slot = planned(2)
+    url = make(f"sqlite:///{tmp_path / 'a.db'}", limit=Limit.of(epsilon=2, delta=1e-6, slots=[slot]))
+    charge = {
+        "charge": "1",
+        "accounts": ["patients"],
+        "epsilon": "1/10",
+        "rho": "1/2000",
+        "what": "",
+        "protects": RECORDS,
+    }
+    with opened(url) as book:
+        forged = Entry.following(
+            book.entries()[-1], "reserve", "patients", "eve", charge | {"slots": {"patients": 0}} | stated
+        )
+        with book._log.writing():
+            book._log.append(forged)
+        assert book.problems() == ["entry 3 takes a slot of 'patients' that was declared for other releases"]
+        book.reserve([None], Bill.of(forest.plan(), "a forest"))
+    assert account(url).slots_left == 0
 
 
 def test_slots_of_plans_come_first_and_beside_others(tmp_path):

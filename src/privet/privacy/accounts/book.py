@@ -159,8 +159,13 @@ class Book:
             mark = self._mark(self._first())
             with self._log.reading():
                 entries, head = self._log.read(), self._log.head()
-        found = []
-        for check in (lambda: History(entries), lambda: _check_head(head, entries), lambda: check_mark(mark, entries)):
+        found: list[str] = []
+        checks: tuple[Callable[[], object], ...] = (
+            lambda: found.extend(History(entries).misplaced()),
+            lambda: _check_head(head, entries),
+            lambda: check_mark(mark, entries),
+        )
+        for check in checks:
             try:
                 check()
             except BudgetError as error:

@@ -82,15 +82,17 @@ class Account:
     def slot_for(self, cost: Cost, releases: Releases) -> int | None:
         """Return the place of the smallest free slot that is large enough for a charge."""
         slots = self.limit.slots
-        able = [(slots[place].order, place) for place in range(len(slots)) if self.fits(place, cost, releases)]
+        able = [
+            (slot.order, place) for place, slot in enumerate(slots) if self.fits(place, cost) and slot.covers(releases)
+        ]
         return min(able)[1] if able else None
 
-    def fits(self, place: int, cost: Cost, releases: Releases) -> bool:
-        """Whether a slot of this kind is free and large enough for a charge."""
+    def fits(self, place: int, cost: Cost) -> bool:
+        """Whether a slot of this kind is free, and large enough for what a charge costs."""
         if not 0 <= place < len(self.limit.slots):
             return False
         slot = self.limit.slots[place]
-        return self.used[place] < slot.count and slot.admits(cost, releases)
+        return self.used[place] < slot.count and slot.affords(cost)
 
 
 @dataclass
@@ -181,6 +183,19 @@ class History:
         """Yield the charges to an account, in order."""
         return (charge for charge in self.charges.values() if account in charge.accounts)
 
+    def misplaced(self) -> list[str]:
+        """Say which charges have other releases than their slots were declared for.
+
+        privet never writes such a charge. Somebody who writes one by other means could as well state other releases, so
+        that it is no reason for others not to go on: its slot counts as taken.
+        """
+        return [
+            f"entry {charge.seq} takes a slot of {name!r} that was declared for other releases"
+            for charge in self.charges.values()
+            for name, place in charge.slots.items()
+            if not self.accounts[name].limit.slots[place].covers(_releases(charge.details))
+        ]
+
     def _names(self) -> str:
         return ", ".join(repr(name) for name in self.accounts)
 
@@ -245,12 +260,11 @@ class History:
         slots = {name: int(place) for name, place in details.get("slots", {}).items()}
         if not {name for name in names if self.account(name).limit.slots} >= set(slots):
             raise HistoryError(f"entry {entry.seq} takes slots of an account that has none")
-        releases = releases_from_data(details["releases"]) if "releases" in details else ()
         for name in names:
             account = self._open(name)
             self._refuse_other_guarantees(account, what, protects)
             if account.limit.slots:
-                self._refuse_without_slot(account, cost, releases, what, slots.get(name))
+                self._refuse_without_slot(account, cost, what, slots.get(name))
             else:
                 self._refuse_overspending(account, cost, what, entry.who, purpose)
         for name in names:
@@ -310,10 +324,8 @@ class History:
                 "schemas, or create an account for each"
             )
 
-    def _refuse_without_slot(
-        self, account: Account, cost: Cost, releases: Releases, what: str, slot: int | None
-    ) -> None:
-        if slot is None or not account.fits(slot, cost, releases):
+    def _refuse_without_slot(self, account: Account, cost: Cost, what: str, slot: int | None) -> None:
+        if slot is None or not account.fits(slot, cost):
             raise BudgetError(
                 f"{what} costs {_in_words(cost)}, but no slot of {account.name!r} that is large enough is free "
                 f"({account.slots_left} of {', '.join(map(str, account.limit.slots))} are); nothing was drawn. Ask for "
@@ -368,6 +380,14 @@ class History:
         for charge in self.charges_to(account.name):
             if charge.status != "released":
                 self._book(account, charge.cost, charge.who, charge.purpose)
+
+
+def _releases(details: dict[str, Any]) -> Releases:
+    """Return the releases that a charge states; none where it states none that can be read."""
+    try:
+        return releases_from_data(details["releases"])
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+        return ()
 
 
 def _in_words(cost: Cost) -> str:

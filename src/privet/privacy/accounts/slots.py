@@ -108,10 +108,13 @@ class Slot:
         assert size is not None
         return size
 
-    def admits(self, cost: Cost, releases: Releases) -> bool:
-        """Whether a charge is no more than was declared, provably."""
-        declared = Cost(self.epsilon, self.rho)
-        return not exceeds(cost, declared) and (not self.planned or covered(releases, self.planned))
+    def affords(self, cost: Cost) -> bool:
+        """Whether a charge costs no more than was declared."""
+        return not exceeds(cost, Cost(self.epsilon, self.rho))
+
+    def covers(self, releases: Releases) -> bool:
+        """Whether a charge has no other releases than were declared, provably; true if none were."""
+        return not self.planned or covered(releases, self.planned)
 
     @property
     def order(self) -> tuple[int, Fraction]:

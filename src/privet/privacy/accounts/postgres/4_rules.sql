@@ -1,7 +1,7 @@
 -- The rules of spending, checked by the server too: what it adds up to is kept beside the history, and an entry that breaks
 -- a rule is refused before it is written, whoever writes it. So an analyst who writes SQL by hand can neither overspend a
--- store nor make it unusable. privet replays the history by its own rules all the same; only what a slot that was declared
--- by releases admits is left to it. Nobody has rights to these tables; the trigger alone writes them.
+-- store nor make it unusable. privet replays the history by its own rules all the same; only whether a charge has the
+-- releases that its slot was declared for is left to it. Nobody has rights to these tables; the trigger alone writes them.
 CREATE TABLE privet_budget.accounts (
     name text PRIMARY KEY,
     parent text,
@@ -90,8 +90,7 @@ BEGIN
         WHERE account = ANY (c.accounts) AND c.status <> 'released' AND c.slots ->> account = place;
     IF slot IS NULL OR used >= (slot ->> 'count')::bigint
         OR (slot ? 'epsilon' AND NOT coalesce(epsilon <= privet_budget.units(slot ->> 'epsilon', false), false))
-        OR (slot ? 'rho' AND NOT coalesce(rho <= privet_budget.units(slot ->> 'rho', false), false))
-        OR (slot ? 'releases' AND NOT content ? 'releases') THEN
+        OR (slot ? 'rho' AND NOT coalesce(rho <= privet_budget.units(slot ->> 'rho', false), false)) THEN
         PERFORM privet_budget.refuse(format('a charge that its slot of the account %L does not admit', account));
     END IF;
 END
@@ -125,8 +124,7 @@ BEGIN
         OR NOT content ? 'epsilon' OR NOT content ? 'rho'
         OR coalesce(jsonb_typeof(content -> 'purpose'), 'string') <> 'string'
         OR coalesce(jsonb_typeof(content -> 'details'), 'object') <> 'object'
-        OR coalesce(jsonb_typeof(content -> 'slots'), 'object') <> 'object'
-        OR jsonb_typeof(content -> 'charge') <> 'string' THEN
+        OR coalesce(jsonb_typeof(content -> 'slots'), 'object') <> 'object' THEN
         PERFORM privet_budget.refuse('not a charge to accounts and to all that they are parts of');
     END IF;
     FOREACH charged IN ARRAY names LOOP
@@ -168,6 +166,9 @@ $$;
 
 CREATE FUNCTION privet_budget.apply(kind text, account text, who text, content jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
+    IF kind IN ('reserve', 'commit', 'release', 'model') AND jsonb_typeof(content -> 'charge') IS DISTINCT FROM 'string' THEN
+        PERFORM privet_budget.refuse('an entry without a charge');
+    END IF;
     IF kind = 'reserve' THEN
         PERFORM privet_budget.check_charge(who, content);
     ELSIF kind IN ('commit', 'release') THEN
@@ -225,6 +226,11 @@ BEGIN
     IF NEW.at !~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$' OR NEW.at COLLATE "C" > tomorrow COLLATE "C" THEN
         RAISE EXCEPTION 'entry % is from the future (%); set the clock', NEW.seq, NEW.at
             USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    -- What other readers of JSON give up on: long numbers, deep nesting, sheer length.
+    IF length(NEW.content) > 1000000 OR NEW.content ~ '([0-9]{250}){4}' OR jsonb_path_exists(NEW.content::jsonb, '$.**{30}')
+        OR NEW.account ~ '[[:cntrl:]]' THEN
+        RAISE EXCEPTION 'entry % cannot be read everywhere', NEW.seq USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     UPDATE privet_budget.head SET seq = NEW.seq, hash = NEW.hash;
     RETURN NEW;
