@@ -185,7 +185,7 @@ def test_the_smallest_useful_epsilon_is_where_the_curve_comes_down():
 
 def some_forecast():
     line = Line(0.0, 1.0)
-    made = Calibration("any", "two classes", line, line, 1.0, 3, 10, 9, 4.0)
+    made = Calibration("any", "two classes", (line,), (line,), 1.0, 3, 10, 9, 4.0)
     noise = noise_of(PrivaTreeClassifier(1.0, schema=SCHEMA).plan())
     curve = Curve((10.0, 100.0), (0.0, 0.0), (4.0, 1.0), (8.0, 2.0))
     rows = tuple(privet.forecast.Row(epsilon, *curve.at(1_000 * epsilon), noise) for epsilon in (0.01, 1.0))

@@ -2,7 +2,8 @@
 
 Made-up records are not real ones. How the two go together was measured on the benchmark's tuning sets, by
 ``benchmarks/forecast.py``: for each learner, and for two classes, more classes and numbers each by itself, the expected
-loss, and the two ends of a band that held nine in ten of the losses on these sets. They are in ``calibration.csv``,
+loss, and the two ends of a band that held nine in ten of the losses on these sets. Ten sets are few, so an end of a
+learner's band is the farther one of its own and of that of all learners together. They are in ``calibration.csv``,
 beside this file, together with how often the band held on data sets that were not used. A test compares the file with
 the measurements.
 """
@@ -45,8 +46,8 @@ class Calibration:
         The estimator's name, or "any" for all of them together.
     target : {"two classes", "many classes", "numbers"}
         What is predicted.
-    low, high : Line
-        The ends of the band, over losses on made-up records.
+    low, high : tuple of Line
+        The ends of the band, over losses on made-up records: the farthest of these lines counts.
     factor : float
         The expected loss is so many times the square root of the loss on made-up records, both in points: where nothing
         is lost on these, nothing is expected to be lost; and small losses on few made-up records stand for larger ones
@@ -62,8 +63,8 @@ class Calibration:
 
     learner: str
     target: Target
-    low: Line
-    high: Line
+    low: tuple[Line, ...]
+    high: tuple[Line, ...]
     factor: float
     tasks: int
     pairs: int
@@ -83,7 +84,9 @@ class Calibration:
     def band(self, rehearsed: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
         """Return low, expected and high losses for losses on made-up records, none above the next."""
         expected = self.factor * np.sqrt(np.maximum(rehearsed, 0))
-        return np.minimum(self.low(rehearsed), expected), expected, np.maximum(self.high(rehearsed), expected)
+        lowest = np.min([expected, *(line(rehearsed) for line in self.low)], axis=0)
+        highest = np.max([expected, *(line(rehearsed) for line in self.high)], axis=0)
+        return lowest, expected, highest
 
 
 def target_of(n_classes: int) -> Target:
@@ -101,10 +104,15 @@ def calibration_of(learner: str, target: Target) -> Calibration:
 def calibrations() -> dict[tuple[str, str], Calibration]:
     """Return all calibrations, by the estimators' names and what they predict."""
     text = files("privet.forecast").joinpath("calibration.csv").read_text("utf-8")
-    return {(row["learner"], row["target"]): _calibration(row) for row in csv.DictReader(text.splitlines())}
+    rows = {(row["learner"], row["target"]): row for row in csv.DictReader(text.splitlines())}
+    return {key: _calibration(row, rows[POOLED, row["target"]]) for key, row in rows.items()}
 
 
-def _calibration(row: dict[str, str]) -> Calibration:
-    low, high = (Line(float(row[f"{end}_base"]), float(row[f"{end}_slope"])) for end in ENDS)
+def _calibration(row: dict[str, str], pooled: dict[str, str]) -> Calibration:
+    low, high = (tuple(dict.fromkeys(_line(given, end) for given in (row, pooled))) for end in ENDS)
     checked = int(row["tasks"]), int(row["pairs"]), int(row["inside"]), float(row["width"])
     return Calibration(row["learner"], cast(Target, row["target"]), low, high, float(row["factor"]), *checked)
+
+
+def _line(row: dict[str, str], end: str) -> Line:
+    return Line(float(row[f"{end}_base"]), float(row[f"{end}_slope"]))
