@@ -184,7 +184,7 @@ def composition() -> None:
         ("boosting", BoostingClassifier(schema=schema, n_rows_hint=10_000), [(50, 0.1, 1e-8), (10, 1.0, 1e-8)]),
         (
             "random forest",
-            RandomDecisionForestClassifier(schema=schema, n_trees=25),
+            RandomDecisionForestClassifier(schema=schema, n_trees=25, n_rows_hint=10_000),
             [(50, 0.1, 0), (10, 1.0, 0), (50, 0.1, 1e-8)],
         ),
         (

@@ -16,7 +16,9 @@ from privet.privacy.accounts.limits import ACCOUNTANTS
 from privet.privacy.accounts.losses import _by_losses, _dots, epsilon_of_slots
 from privet.privacy.accounts.pairs import Pair, delta_of_zcdp
 from privet.privacy.accounts.slots import Slot
-from privet.privacy.events import Cost
+from privet.privacy.events import Cost, Filter
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
 from tests.unit.accounts import RECORDS, account, bill, make, opened, spend
 from tests.unit.test_budgets import SCHEMA, X, Y
 
@@ -158,7 +160,8 @@ def test_slots_are_taken_one_by_one_by_what_fits(tmp_path):
 
 
 def planned(count, **settings):
-    forest = RandomDecisionForestClassifier(**{"epsilon": 0.1, "schema": SCHEMA, "n_trees": 8, **settings})
+    fixed = {"epsilon": 0.1, "schema": SCHEMA, "n_trees": 8, "n_rows_hint": 1000, **settings}
+    forest = RandomDecisionForestClassifier(**fixed)
     return forest, Slot.of(count, forest.plan(), "RandomDecisionForestClassifier")
 
 
@@ -217,11 +220,24 @@ def test_slots_of_plans_come_first_and_beside_others(tmp_path):
 
 
 def test_declared_releases_cost_far_less_than_their_epsilons():
-    """Fifty forests of eight trees: each tree's counts are randomised response at an eightieth."""
+    """Counts in the leaves of eight trees, fifty times: those of each tree are randomised response at an eightieth."""
+    counts = Terms().laplace("counts of eight trees", Fraction(1, 10), l1=8, largest=1)
+    slot = Slot.of(50, Ledger.stating(Terms(), Allowance.of(0.1), counts))
     exact = least_epsilon(responses(400, 1 / 80))
-    found = float(epsilon_of_slots([planned(50)[1]], DELTA))
+    found = float(epsilon_of_slots([slot], DELTA))
     assert exact <= found <= exact * 1.003
     assert found < 1.06 < 3.1 < float(epsilon_of_slots([Slot(50, epsilon=Fraction(1, 10))], DELTA))
+
+
+def test_a_plan_that_is_made_along_the_way_is_a_slot_too(tmp_path):
+    """Without a hint a forest buys the number of its records first, and plans the rest by it."""
+    forest, slot = planned(1, n_rows_hint=None)
+    url = make(f"sqlite:///{tmp_path / 'a.db'}", limit=Limit.of(epsilon=1, delta=1e-6, slots=[slot]))
+    with privet.budget(url):
+        forest.fit(X, Y)
+    assert account(url).slots_left == 0
+    rounds = Slot.of(1, Ledger.stating(Terms(), Allowance.of(1), Filter("rounds", Cost(Fraction(1), None))))
+    assert rounds.cost == Cost.pure(Fraction(1))
 
 
 def test_a_plan_without_a_guarantee_is_no_slot():

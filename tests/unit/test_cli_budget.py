@@ -94,6 +94,7 @@ def test_every_measure_can_be_created_and_shown(folder, options, measure):  # no
     assert (shown["measure"], shown["status"], shown["charges"]) == (measure, "open", 0)
 
 
+@pytest.mark.slow
 def test_slots_are_declared_by_a_plan(folder):  # noqa: F811
     learner = ["--learner", "RandomDecisionForestClassifier", "--set", "n_trees=8", "--rows-hint", "10000"]
     code, said, _ = run("plan", "--schema", "schema.yaml", "--epsilon", "0.1", *learner, "--json")

@@ -17,12 +17,12 @@ from typing import Any, Self
 
 from privet.errors import BudgetError
 from privet.privacy.accounts.addresses import Address
-from privet.privacy.accounts.entries import Entry, decimal_up
+from privet.privacy.accounts.entries import Entry
 from privet.privacy.accounts.history import History, HistoryError
 from privet.privacy.accounts.limits import Limit
 from privet.privacy.accounts.logs import Log, create_log, open_log
 from privet.privacy.accounts.marks import Mark, check_mark, forget_mark, read_mark, write_mark
-from privet.privacy.accounts.slots import Releases, releases_of, releases_to_data
+from privet.privacy.accounts.slots import Releases, charged, releases_of, releases_to_data
 from privet.privacy.events import Composition, Cost, Event, Filter, Mixture
 from privet.privacy.ledger import Ledger
 
@@ -43,11 +43,7 @@ class Bill:
     @staticmethod
     def of(ledger: Ledger, what: str, about: dict[str, str] | None = None) -> Bill:
         """Return the bill of a planned fit."""
-        cost = ledger.cost
-        rho = cost.epsilon * cost.epsilon / 2 if cost.rho is None and cost.epsilon is not None else cost.rho
-        if rho is None:
-            raise BudgetError(f"{what} has neither an epsilon nor a rho that could be charged; nothing was drawn")
-        rounded = Cost(None if cost.epsilon is None else decimal_up(cost.epsilon), decimal_up(rho))
+        cost = Cost(*charged(ledger.cost, what))
         asked = ledger.allowance
         details: dict[str, Any] = {
             "relation": ledger.terms.neighbours,
@@ -58,7 +54,7 @@ class Bill:
             "library": f"privet {version('privet')}",
             **(about or {}),
         }
-        return Bill(rounded, ledger.terms.protects, what, details, releases_of(ledger))
+        return Bill(cost, ledger.terms.protects, what, details, releases_of(ledger))
 
 
 _FACTS = ("mechanism", "parameter", "sensitivity", "largest", "epsilon", "rho", "sees")

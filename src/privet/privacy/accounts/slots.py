@@ -83,9 +83,8 @@ class Slot:
         releases = releases_of(plan)
         if not releases:
             raise BudgetError(f"{what} plans no release, so it needs no slot")
-        epsilon, rho = plan.cost.epsilon, plan.cost.rho
-        assert rho is not None
-        return Slot(count, None if epsilon is None else decimal_up(epsilon), decimal_up(rho), releases, what)
+        epsilon, rho = charged(plan.cost, what)
+        return Slot(count, epsilon, rho, releases, what)
 
     @property
     def releases(self) -> Releases:
@@ -163,6 +162,14 @@ def _read_plan(path: Path) -> tuple[Ledger, str]:
             f"{path}: no plan can be read from it ({type(error).__name__}); write one with `privet plan ... --json`"
         ) from error
     return ledger_from_dict(ledger), what
+
+
+def charged(cost: Cost, what: str) -> tuple[Fraction | None, Fraction]:
+    """Return what is charged for a cost: epsilon, if there is one, and rho, both rounded up to what a history holds."""
+    rho = cost.rho if cost.rho is not None or cost.epsilon is None else cost.epsilon * cost.epsilon / 2
+    if rho is None:
+        raise BudgetError(f"{what} has neither an epsilon nor a rho that could be charged; nothing was drawn")
+    return None if cost.epsilon is None else decimal_up(cost.epsilon), decimal_up(rho)
 
 
 # --- Releases of a charge ------------------------------------------------------------------------------------------
