@@ -188,7 +188,7 @@ def test_delta_is_said_as_a_probability():
 )
 def test_a_delta_that_is_not_far_below_one_in_the_records_draws_a_warning_at_plan_time(delta, n_rows, large):
     assert (Allowance.of(1.0, delta).delta > most_delta(n_rows)) == large
-    tree = PrivaTreeClassifier(1.0, delta=delta, max_depth=1, schema=SCHEMA, n_rows_hint=n_rows)
+    tree = PrivaTreeClassifier(1.0, delta=delta, max_depth=1, n_trees=20, schema=SCHEMA, n_rows_hint=n_rows)
     if large:
         with pytest.warns(LargeDeltaWarning, match="may exceed what epsilon allows by up to"):
             tree.plan()
@@ -197,7 +197,7 @@ def test_a_delta_that_is_not_far_below_one_in_the_records_draws_a_warning_at_pla
 
 
 def test_a_warning_of_delta_depends_on_public_facts_alone(monkeypatch):
-    tree = PrivaTreeClassifier(1.0, delta=1e-3, max_depth=1, schema=SCHEMA)
+    tree = PrivaTreeClassifier(1.0, delta=1e-3, max_depth=1, n_trees=20, schema=SCHEMA)
     told = []
     for n in (1, 7, 2000):
         monkeypatch.setattr(base, "_deltas_warned_of", set())

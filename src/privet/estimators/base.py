@@ -146,7 +146,7 @@ class PrivateEstimator(Asked, BaseEstimator, ABC):  # type: ignore[misc]  # scik
         # Both are looked up once, here: what other threads change during the fit does not affect it.
         charged, noise = budgets.in_force(self._carried_budgets, declared_accounts(self.schema, X)), noise_source()
         schema, X, y = self._read(X, y if isinstance(X, Described) else one_column(y))
-        learner, encoding, plan, stated = self._plan(make, schema, self.n_rows_hint, noise)
+        learner, encoding, plan, stated = self._plan(make, schema, self.n_rows_hint, noise, _dealt_by_id(X))
         _refuse_mixtures_by_id(X, stated)
         _warn_of_large_delta(stated.allowance, check_rows_hint(self.n_rows_hint), again=False)
         rng = public_rng(self.random_state)
@@ -179,8 +179,10 @@ class PrivateEstimator(Asked, BaseEstimator, ABC):  # type: ignore[misc]  # scik
         check_is_fitted(self, "model_")
         budgets.record_model(self._receipt, save(self, Path(path)))
 
-    def _plan(self, make: MakeLearner, schema: Schema, n_rows_hint: RowsHint, noise: Randomness) -> _Planned:
-        hints, terms = Hints(check_rows_hint(n_rows_hint)), Terms.of(schema)
+    def _plan(
+        self, make: MakeLearner, schema: Schema, n_rows_hint: RowsHint, noise: Randomness, shared_coins: bool = False
+    ) -> _Planned:
+        hints, terms = Hints(check_rows_hint(n_rows_hint), shared_coins), Terms.of(schema)
         learner = make(hints.n_rows)
         encoding = schema.encoding(learner.bins)
         allowance = self._allowance(encoding, terms, hints)
@@ -343,9 +345,8 @@ def _refuse_mixtures_by_id(X: Any, stated: Ledger) -> None:
     *Privacy.* Two records with one value get the same coins. The cost of a mixture in epsilon is proven for a record
     whose coin is its own; in zero-concentrated privacy, and for disjoint parts, the largest part is charged anyway.
     """
-    dealt_by_id = isinstance(X, Described) and X.id is not None
     if (
-        dealt_by_id
+        _dealt_by_id(X)
         and stated.allowance is not None
         and stated.allowance.rho is None
         and any(map(has_mixture, _possible(stated)))
@@ -354,6 +355,10 @@ def _refuse_mixtures_by_id(X: Any, stated: Ledger) -> None:
             f"records that share a value of {X.id!r} would share their secret coins, on which this learner's epsilon "
             "relies: leave out id=..., or give a delta"
         )
+
+
+def _dealt_by_id(X: Any) -> bool:
+    return isinstance(X, Described) and X.id is not None
 
 
 def _possible(stated: Ledger) -> Iterator[Composition]:

@@ -21,9 +21,18 @@ Sharing = Literal["sequential", "disjoint"]  # all trees see all records, or eac
 
 @dataclass(frozen=True)
 class Hints:
-    """Public facts that a user vouches for. They are assumptions: never compared with the data, never read off it."""
+    """Public facts that a user vouches for. They are assumptions: never compared with the data, never read off it.
+
+    Attributes
+    ----------
+    n_rows : int, optional
+        A guess at the number of records.
+    shared_coins : bool
+        Whether records may share their secret coins, since these go by a column of the table.
+    """
 
     n_rows: int | None = None
+    shared_coins: bool = False
 
 
 class Model(Protocol):

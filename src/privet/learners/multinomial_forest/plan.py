@@ -50,6 +50,11 @@ class HonestTreePlan:
         return None if self.weights is None else Mixture(self.weights, (self.structure, self.labels))
 
     @property
+    def choices(self) -> tuple[Event, Event]:
+        """The choice of a split (all levels are alike), and that of a label."""
+        return (self.levels[0].split if self.levels else self.labels), self.labels
+
+    @property
     def whole(self) -> Composition:
         """All that the tree charges."""
         return self.mixture or Sequential((self.structure, self.labels))
@@ -72,6 +77,13 @@ class MultinomialForestPlan(Plan):
     def whole(self) -> Sequential:
         """Costs of trees add up."""
         return Sequential(tuple(tree.whole for tree in self.trees))
+
+    def chooses_no_worse_than(self, other: MultinomialForestPlan) -> bool:
+        """Whether there are no fewer levels, and splits and labels are chosen at least as sharply."""
+        return self.depth >= other.depth and all(
+            mine.parameter >= theirs.parameter
+            for mine, theirs in zip(self.trees[0].choices, other.trees[0].choices, strict=True)
+        )
 
     @property
     def facts(self) -> dict[str, object]:

@@ -33,7 +33,7 @@ from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import Auto, RowsHint, check_choice, check_whole, check_whole_or_auto, exact
 from privet.privacy.events import Event
-from privet.privacy.terms import Share, Terms
+from privet.privacy.terms import Allowance, Share, Terms
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
@@ -174,7 +174,9 @@ class MultinomialForestClassifier(PrivateClassifier):
         The privacy budget of a fit; None for the twin without privacy, in which every tree sees all records, and every
         record chooses splits and labels leaves.
     delta : float, default=0.0
-        Zero for pure epsilon (permute-and-flip), else the exponential mechanism and zero-concentrated composition.
+        Zero for pure epsilon (permute-and-flip). Above zero, the exponential mechanism and zero-concentrated
+        composition are used where they disturb less, which takes many levels or trees, and on tables with an ``id``.
+        Otherwise the pure mechanisms stay, and the ledger states the stronger guarantee, with delta = 0.
     schema : Schema, optional
         What is public. Without it domains are read off the data, and nothing is guaranteed.
     n_trees : int, default=1
@@ -294,6 +296,18 @@ class MultinomialForestClassifier(PrivateClassifier):
         self.n_rows_hint = n_rows_hint
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
+        """Stay with pure epsilon, a stronger guarantee, where it chooses splits no worse and no fewer of them.
+
+        Not where records may share their coins: a pure mixture is proven for coins of their own.
+        """
+        asked, learner = super()._allowance(encoding, terms, hints), self._learner()
+        if asked is None or asked.rho is None or hints.shared_coins:
+            return asked
+        stronger = Allowance.of(self.epsilon)
+        plans = [learner.plan(encoding, terms, allowance.whole, hints) for allowance in (stronger, asked)]
+        return stronger if plans[0].chooses_no_worse_than(plans[1]) else asked
 
     def _learner(self) -> MultinomialForest:
         n_trees = check_whole("n_trees", self.n_trees, 1, 10_000)

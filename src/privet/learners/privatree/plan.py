@@ -172,6 +172,12 @@ class PrivaTreePlan(Plan):
         return Sequential((*(of.event for of in self.quantiles), *paths))
 
     @property
+    def first(self) -> Event:
+        """The first choice of a tree; of one without splits, its leaves."""
+        tree = self.trees[0]
+        return tree.levels[0].choice if tree.levels else tree.leaves
+
+    @property
     def facts(self) -> dict[str, object]:
         """The depth, which may be less than what was asked for."""
         return {"depth": self.depth}

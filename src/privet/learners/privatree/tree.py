@@ -22,7 +22,7 @@ from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts, LeafLabels
 from privet.parameters import RowsHint, check_choice, check_whole, exact
 from privet.privacy.events import Event
-from privet.privacy.terms import Share, Terms
+from privet.privacy.terms import Allowance, Share, Terms
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
@@ -45,6 +45,7 @@ BINS = 255  # as fine as codes of one byte allow; a finer public grid costs next
 BUDGET_OF_COUNTS_OVER_LABELS = Fraction(8, 5)
 FINE_BINS = 1024  # the public grid on which private quantiles are searched
 SEARCHES: dict[str, QuantileSearch | JointQuantiles] = {"quantiles": QuantileSearch(), "jointexp": JointQuantiles()}
+RECORDS_WITHOUT_HINT = 1000  # where pure epsilon is compared with a delta before the number of records is known
 SEES = "the records of each node; nodes of one level are disjoint"
 
 
@@ -182,7 +183,9 @@ class PrivaTreeClassifier(PrivateClassifier):
     epsilon : float or None, default=1.0
         The privacy budget of a fit; None for a model without privacy.
     delta : float, default=0.0
-        Zero for pure epsilon (permute-and-flip), else the exponential mechanism and zero-concentrated composition.
+        Zero for pure epsilon (permute-and-flip). Above zero, the exponential mechanism and zero-concentrated
+        composition are used where they disturb less, which takes many levels or trees. With few of them the pure
+        mechanisms stay, and the ledger states the stronger guarantee, with delta = 0.
     schema : Schema, optional
         What is public. Without it, domains are read off the data, and nothing is guaranteed.
     max_depth : int, default=4
@@ -286,6 +289,20 @@ class PrivaTreeClassifier(PrivateClassifier):
         self.n_rows_hint = n_rows_hint
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
+        """Stay with pure epsilon, a stronger guarantee, where it chooses splits no worse.
+
+        A part p of the budget buys a selection of rate ``p epsilon``, or ``sqrt(8 p rho)``.
+        """
+        asked, learner = super()._allowance(encoding, terms, hints), self._learner()
+        if asked is None or asked.rho is None or self.grid != "schema":
+            return asked
+        known = Hints(hints.n_rows or RECORDS_WITHOUT_HINT)
+        spent = learner.plan(encoding, terms, asked.whole, known).first.cost.rho
+        assert spent is not None
+        part = spent / asked.rho
+        return Allowance.of(self.epsilon) if part * asked.epsilon**2 >= 8 * asked.rho else asked
 
     def _learner(self) -> PrivaTree:
         check_whole("max_depth", self.max_depth, 1, 12)
