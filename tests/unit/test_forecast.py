@@ -35,7 +35,9 @@ from privet.forecast.result import Curve
 from privet.forecast.synthetic import Strength, World, default_shares
 from privet.privacy import budgets
 from privet.privacy.stages import noise_in_records
+from privet.progress import listening
 from privet.randomness.public import public_rng
+from privet.report import render_forecast
 from tests.laws.registry import every_learner
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,6 +92,25 @@ def test_a_forecast_spends_nothing_of_any_budget_in_force_and_leaves_the_estimat
         assert small.spent == 0
     del estimator._carried_budgets
     assert vars(estimator) == before
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_schema_that_was_read_off_the_data_is_not_called_a_public_fact():
+    frame = pd.DataFrame({"x": np.linspace(0, 1, 50)})
+    read = Schema.infer(frame, np.where(frame.x > 0.5, "yes", "no"))
+    found = PrivaTreeClassifier().forecast(schema=read, n_rows_hint=5_000)
+    assert "not made from public facts alone" in found.table()
+    assert "not made from public facts alone" in render_forecast(found)
+    assert "no record was read" not in found.table()
+
+
+@pytest.mark.usefixtures("quick")
+def test_it_says_how_far_it_has_come():
+    steps = []
+    with listening(steps.append):
+        PrivaTreeClassifier(schema=SCHEMA, n_rows_hint=5_000).forecast()
+    rehearsed = [step.done for step in steps if step.what == "rehearsing on made-up records"]
+    assert rehearsed == list(range(7))  # two strengths, each with two signals and a twin
 
 
 @pytest.mark.usefixtures("quick")

@@ -92,6 +92,7 @@ def forecast(
         curve,
         calibration,
         shares is not None,
+        public.inferred,
     )
 
 

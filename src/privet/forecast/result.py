@@ -33,7 +33,7 @@ LIMITS = (
     "How well the model without privacy does is not forecast, only how far a private one is likely to be below it.",
     "The number of rows and the shares of the classes are taken from you, or assumed.",
     "Columns of made-up records go together and are skewed in a way that yours may not be, and the data sets of the "
-    "calibration are public ones of 80 to 48,000 training records.",
+    "calibration are public ones with 240 to 15,000 training records.",
     "It is one fit's loss on fresh records. Rare groups may lose more than the average says.",
 )
 
@@ -124,6 +124,8 @@ class Forecast:
         How losses on made-up records were translated, and how often the band held elsewhere.
     shares_given : bool
         Whether the classes' shares were given as public, and not assumed.
+    doubt : str or None
+        Why the schema is no public fact, if it was read off the data.
     """
 
     learner: str
@@ -134,6 +136,7 @@ class Forecast:
     curve: Curve
     calibration: Calibration
     shares_given: bool = False
+    doubt: str | None = None
 
     def smallest_useful(self, within: float = WITHIN, *, surely: bool = False) -> float | None:
         """Return the smallest epsilon with an expected loss of at most so many points; None where 10 is too small.
@@ -156,6 +159,13 @@ class Forecast:
         """Whom and what it is about."""
         guarantee = "pure epsilon" if self.delta == 0 else f"delta = {self.delta:g}"
         return f"{self.learner}, about {self.n_rows:,} records, {guarantee}"
+
+    @property
+    def sources(self) -> str:
+        """What it was made from."""
+        if self.doubt is None:
+            return NOTHING_SPENT
+        return f"Nothing was spent, but this was not made from public facts alone: {self.doubt}."
 
     @property
     def checked(self) -> str:
@@ -186,7 +196,7 @@ class Forecast:
         widths = [max(len(row[place]) for row in rows) for place in range(len(HEADER))]
         lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
         about = f"{self.subject}: points of {self.measure} below the same learner without privacy"
-        said = [*self.conclusions, "", NOTHING_SPENT, self.checked]
+        said = [*self.conclusions, "", self.sources, self.checked]
         return "\n".join([about, "", *lines, "", *said])
 
     def plot(self, target: str | Path | Axes | None = None) -> Axes:
@@ -260,5 +270,5 @@ class Forecast:
             f"Forecast: {self.subject}",
             bullets(*self.conclusions),
             table(caption, HEADER, cells, numbers=frozenset({0, 1, 2, 3})),
-            paragraph(NOTHING_SPENT, " ", self.checked),
+            paragraph(self.sources, " ", self.checked),
         )

@@ -10,7 +10,7 @@ from typing import Any
 
 import privet
 from privet.forecast.noise import rounded
-from privet.forecast.result import HEADER, LIMITS, NOTHING_SPENT, TRIED, WITHIN, Forecast, Row
+from privet.forecast.result import HEADER, LIMITS, TRIED, WITHIN, Forecast, Row
 from privet.markup import Markup, Piece, bullets, figure, join, paragraph, picture, table, tag
 from privet.report.canvas import Canvas
 from privet.report.document import document, section
@@ -70,7 +70,7 @@ def render_forecast(forecast: Forecast) -> str:
             bullets(*forecast.conclusions),
         ),
         tag("main", *(section(*part) for part in parts), id="forecast", data_forecast=json.dumps(_facts(forecast))),
-        tag("footer", paragraph(f"Made by privet {privet.__version__} from public facts alone.", class_="muted")),
+        tag("footer", paragraph(f"Made by privet {privet.__version__}. {forecast.sources}", class_="muted")),
     )
     return document("Privacy forecast", body, style=STYLE, script=script)
 
@@ -168,7 +168,7 @@ def _table(forecast: Forecast) -> Markup:
 
 def _made(forecast: Forecast) -> Markup:
     return join(
-        paragraph(NOTHING_SPENT),
+        paragraph(forecast.sources),
         paragraph(
             "The learner was run on made-up records that were drawn from the schema: a weak signal, classes that are "
             "clusters, and a strong signal of pairs of features. What it lost there was translated into what it is "
