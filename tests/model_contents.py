@@ -10,8 +10,12 @@ from privet.models.files import array_to_dict, model_to_dict
 
 
 def in_full(model):
-    """Return a model as files of version 2 have it, with its encoding and with every entry of its tables."""
+    """Return a model as files of version 2 have it, with its encoding and with every entry of its tables.
+
+    They did not have the frequencies of classes.
+    """
     content = json.loads(json.dumps(model_to_dict(model)))
+    content.pop("frequencies", None)
     if content.pop("runs", None) is not None:
         content |= {name: array_to_dict(getattr(model, name)) for name in ("tables", "table_noise")}
     return content

@@ -127,7 +127,7 @@ def _answers(estimator: Any, frame: Any, shares: bool, interval: float | None) -
     if not hasattr(estimator, "classes_"):
         return _with_interval(estimator, frame, pandas.DataFrame({"prediction": estimator.predict(frame)}), interval)
     votes = estimator.predict_proba(frame)
-    best = votes.argmax(axis=1)
+    best = estimator.decided(votes)
     answers = {"prediction": estimator.classes_[best], "probability": votes[range(len(best)), best]}
     of_classes = {str(label): votes[:, place] for place, label in enumerate(estimator.classes_)} if shares else {}
     return _with_interval(estimator, frame, pandas.DataFrame({**answers, **of_classes}), interval)

@@ -22,7 +22,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from privet.errors import LargeDeltaWarning, NonPrivateWarning, ParameterError, PrivacyLeakWarning, SchemaError
 from privet.estimators.asking import Asked
 from privet.estimators.counting import CountedFirst, CountedPlan, MakeLearner, buys_count
+from privet.estimators.deciding import Deciding
+from privet.estimators.explaining import Explained
 from privet.estimators.learning import Hints, Learner, NumberModel
+from privet.estimators.objectives import check_objective
 from privet.frames.opening import one_column
 from privet.markup import card, paragraph, table
 from privet.mechanisms.release import Randomness, noise_source, open_release, secret_key
@@ -55,7 +58,7 @@ class _Planned(NamedTuple):
     stated: Ledger
 
 
-class PrivateEstimator(Asked, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
+class PrivateEstimator(Asked, Explained, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
     """Base of all estimators; subclasses store parameters and implement `_learner`.
 
     Every subclass has the parameters ``epsilon``, ``delta``, ``schema``, ``n_rows_hint``, ``random_state``, ``n_jobs``.
@@ -282,22 +285,10 @@ class PrivateEstimator(Asked, BaseEstimator, ABC):  # type: ignore[misc]  # scik
         return tags
 
 
-class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Base of the classifiers: they predict one of the schema's classes."""
+class PrivateClassifier(Deciding, ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Base of the classifiers: they predict one of the schema's classes, by the objective that was asked for."""
 
     _estimator_type: ClassVar[str] = "classifier"
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return for each record a share of the vote for each class, in the order of ``classes_``. Spends nothing."""
-        codes = self._codes(X)
-        shares: NDArray[np.float64] = self.model_.votes(codes, threads(self.n_jobs))
-        return shares
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the largest share for each record. Spends nothing."""
-        winners = self.predict_proba(X).argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[winners]
-        return labels
 
     def _check_target(self, schema: Schema) -> None:
         if not isinstance(schema.target, Categorical):
@@ -306,6 +297,10 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     def _infer(self, X: Any, y: Any) -> Schema:
         check_classification_targets(y)
         return Schema.infer(X, y)
+
+    def _plan(self, make: MakeLearner, schema: Schema, n_rows_hint: RowsHint, noise: Randomness) -> _Planned:
+        check_objective(self.objective, schema)
+        return super()._plan(make, schema, n_rows_hint, noise)
 
     def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:
         assert isinstance(encoding.target, ClassTarget)

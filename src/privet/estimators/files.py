@@ -22,6 +22,12 @@ import numpy as np
 
 import privet
 from privet.errors import ModelFileError, PrivetError
+from privet.estimators.objectives import (
+    DEFAULT_OBJECTIVE,
+    check_objective,
+    objective_from_plain,
+    objective_to_plain,
+)
 from privet.estimators.registry import estimator_class, estimator_names, is_estimator
 from privet.models.files import digest, model_from_dict, model_to_dict, parse_json
 from privet.privacy.certificate import certificate
@@ -163,6 +169,8 @@ def _estimator(content: Mapping[str, Any]) -> Any:
     estimator.set_params(**_known_parameters(parameters, estimator))
     schema = Schema.from_dict(content["schema"])
     estimator._check_target(schema)
+    if "objective" in parameters:
+        check_objective(parameters["objective"], schema)
     bins = estimator._learner().bins
     estimator.set_params(schema=schema)
     encoding = schema.encoding(bins)
@@ -186,9 +194,13 @@ def _estimator(content: Mapping[str, Any]) -> Any:
 
 
 def _plain_values(parameters: Any) -> dict[str, Any]:
-    if not isinstance(parameters, dict) or not all(_is_plain(value) for value in parameters.values()):
+    if not isinstance(parameters, dict):
         raise ModelFileError("parameters: expected plain values by name; save the model again")
-    return parameters
+    # Of all parameters an objective alone may be more than a plain value: costs, as pairs of class and number.
+    objective = {name: objective_from_plain(value) for name, value in parameters.items() if name == "objective"}
+    if not all(_is_plain(value) for name, value in parameters.items() if name not in objective):
+        raise ModelFileError("parameters: expected plain values by name; save the model again")
+    return parameters | objective
 
 
 def _known_parameters(parameters: dict[str, Any], estimator: Any) -> dict[str, Any]:
@@ -244,7 +256,9 @@ def _is_plain(value: Any) -> bool:
 def _plain_parameters(estimator: PrivateEstimator) -> dict[str, Any]:
     """Return the constructor's parameters that are plain data; a random generator, which is not, is left out."""
     parameters = {name: _as_plain(value) for name, value in estimator.get_params(deep=False).items()}
-    return {name: value for name, value in parameters.items() if name not in _NOT_STORED and _is_plain(value)}
+    objective = objective_to_plain(parameters.pop("objective", DEFAULT_OBJECTIVE))
+    plain = {name: value for name, value in parameters.items() if name not in _NOT_STORED and _is_plain(value)}
+    return plain if objective == DEFAULT_OBJECTIVE else plain | {"objective": objective}
 
 
 def _as_plain(value: Any) -> Any:

@@ -19,7 +19,7 @@ MOST_SHARES = 128  # a model with no more different shares than that has a cell 
 EVEN_MARKS = 256  # of all other models: marks at even distances,
 ODDS_MARKS = 32  # and at even distances of the log-odds, from 1/1000 to 999/1000
 SMALLEST_SHARE = 0.001
-DECISION = 0.5  # of two classes, the second is predicted if its share is above this
+DECISION = 0.5  # of two classes, the second is predicted if its share is above this, unless an objective says otherwise
 
 BLOCKS, FINE_CELLS, COARSE_CELLS = 40, 56, 8  # about so many, or one more where the decision divides one
 
@@ -35,10 +35,13 @@ class ScoreCells:
     exact : bool
         Whether each mark is a cell of its own, between the open cells to both sides. If not, a mark belongs to the cell
         below it.
+    decision : float
+        A mark: above it the class is predicted, where it is the second of two.
     """
 
     marks: Floats
     exact: bool
+    decision: float = DECISION
 
     def of(self, shares: Floats) -> NDArray[np.int64]:
         """Return the cell of each share. Each depends on that share alone."""
@@ -52,8 +55,8 @@ class ScoreCells:
 
     @property
     def first_above(self) -> int:
-        """The first cell above `DECISION`, which is always a mark."""
-        place = int(np.searchsorted(self.marks, DECISION))
+        """The first cell above the decision, which is always a mark."""
+        place = int(np.searchsorted(self.marks, self.decision))
         return 2 * place + 2 if self.exact else place + 1
 
     @property
@@ -77,8 +80,8 @@ def made_up_codes(encoding: Encoding) -> NDArray[np.unsignedinteger]:
     return np.ascontiguousarray(np.array(drawn), dtype=encoding.dtype)
 
 
-def score_cells(model: Model, n_scores: int) -> tuple[ScoreCells, ...]:
-    """Choose cells for the shares of the last `n_scores` classes.
+def score_cells(model: Model, n_scores: int, decision: float = DECISION) -> tuple[ScoreCells, ...]:
+    """Choose cells for the shares of the last `n_scores` classes; one begins at the decision.
 
     *Privacy.* The model is public, and so are made-up records and what the model predicts for them. The cells depend on
     nothing else.
@@ -90,17 +93,18 @@ def score_cells(model: Model, n_scores: int) -> tuple[ScoreCells, ...]:
             "this model does not predict for every record of its schema, so it cannot be evaluated privately: "
             "fit it without a batch"
         ) from error
-    return tuple(_cells_for(np.ascontiguousarray(shares[:, place])) for place in range(n_scores))
+    return tuple(_cells_for(np.ascontiguousarray(shares[:, place]), decision) for place in range(n_scores))
 
 
-def _cells_for(shares: Floats) -> ScoreCells:
+def _cells_for(shares: Floats, decision: float) -> ScoreCells:
     values = np.unique(shares)
     if len(values) <= MOST_SHARES:
-        return ScoreCells(np.union1d(values, [DECISION]), exact=True)
+        return ScoreCells(np.union1d(values, [decision]), exact=True, decision=decision)
     furthest = np.log(1 / SMALLEST_SHARE - 1)
     odds = 1 / (1 + np.exp(np.linspace(furthest, -furthest, ODDS_MARKS)))
     even = np.arange(1, EVEN_MARKS) / EVEN_MARKS
-    return ScoreCells(np.unique(np.round(np.concatenate([odds, even, [DECISION]]), 6)), exact=False)
+    marks = np.unique(np.round(np.concatenate([odds, even]), 6))
+    return ScoreCells(np.union1d(marks, [decision]), exact=False, decision=decision)
 
 
 def block_starts(cells: ScoreCells) -> IntArray:

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from privet.estimators.learning import Hints, Model
-from privet.evaluation.cells import Merged, block_starts, score_cells
+from privet.evaluation.cells import DECISION, Merged, block_starts, score_cells
 from privet.evaluation.counting import ClassCounts, ClassLayout
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
@@ -75,6 +75,8 @@ class ClassEvaluator:
         The public model.
     group_feature : int, optional
         The place of the categorical column whose groups are compared, among the table's columns.
+    weights : tuple of float, optional
+        What each class's share is multiplied by before the largest wins: the objective of a classifier.
 
     Notes
     -----
@@ -87,6 +89,7 @@ class ClassEvaluator:
 
     model: Model
     group_feature: int | None = None
+    weights: tuple[float, ...] | None = None
     bins: int = 32  # of schemas that do not set them; audits read it
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> ClassPlan:
@@ -112,8 +115,10 @@ class ClassEvaluator:
         n_classes = table.encoding.n_classes
         n_groups = 0 if self.group_feature is None else int(table.encoding.n_codes[self.group_feature])
         n_scores = n_classes if n_classes > 2 else 1
-        layout = ClassLayout(score_cells(self.model, n_scores), n_classes, n_groups)
-        counts = table.aggregate(ClassCounts(self.model, layout, self.group_feature))
+        weights = None if self.weights is None else np.array(self.weights)
+        decision = DECISION if weights is None or n_scores > 1 else float(weights[0] / weights.sum())
+        layout = ClassLayout(score_cells(self.model, n_scores, decision), n_classes, n_groups)
+        counts = table.aggregate(ClassCounts(self.model, layout, self.group_feature, weights))
         of_scores, outcomes, groups = layout.parts(counts)
         blocks = [block_starts(cells) for cells in layout.cells]
         crowds = [

@@ -54,13 +54,14 @@ class ClassCounts:
     """For each score, records by whether they are of that class and by cell; and pairs of true and predicted class.
 
     *Privacy.* What a record adds depends on that record alone: one to a single cell of each score, one to a single pair
-    of classes, and one to a single pair of its group. The predicted class is the one with the largest share, also where
-    an estimator's `predict` draws it with coins that depend on a record's place.
+    of classes, and one to a single pair of its group. The predicted class is the one that the objective's
+    public weights prefer, also where an estimator's `predict` draws it with coins that depend on a record's place.
     """
 
     model: Model
     layout: ClassLayout
     group_feature: int | None
+    weights: Floats | None = None
 
     def __call__(self, block: Block) -> NDArray[np.generic]:
         """Return the counts of a block."""
@@ -68,12 +69,12 @@ class ClassCounts:
         known = np.flatnonzero(block.target >= 0)
         codes, truth = block.codes[:, known], block.target[known].astype(np.int64)
         shares = self.model.votes(np.ascontiguousarray(codes[: encoding.n_features], dtype=encoding.dtype))
-        guess = shares.argmax(axis=1)
+        guess = (shares if self.weights is None else shares * self.weights).argmax(axis=1)
         counted = []
         for place, cells in enumerate(layout.cells):
             label = layout.n_classes - layout.n_scores + place
             cell = cells.of(np.ascontiguousarray(shares[:, label]))
-            if layout.n_scores == 1:  # a share of one half to within rounding must be on the side of the prediction
+            if layout.n_scores == 1:  # a share at the decision to within rounding must be on the side of the prediction
                 above = cells.first_above
                 cell = np.where(guess == 1, np.maximum(cell, above), np.minimum(cell, above - 1))
             counted.append(np.bincount((truth == label) * cells.n_cells + cell, minlength=2 * cells.n_cells))

@@ -105,8 +105,7 @@ def evaluate(
     allowance = None if epsilon is None else Allowance.of(epsilon, delta)
     encoding, group_feature = _with_groups(schema, encoding, by)
     terms, is_number = Terms.of(schema), isinstance(encoding.target, RangeTarget)
-    kind: Any = NumberEvaluator if is_number else ClassEvaluator
-    evaluator = kind(estimator.model_, group_feature)
+    evaluator: Any = _evaluator(estimator, group_feature, is_number)
     plan = evaluator.plan(encoding, terms, None if allowance is None else allowance.whole, Hints())
     doubts = [*([schema.inferred] if schema.inferred else []), *noise.doubts]
     stated = Ledger.stating(terms, allowance, plan.whole, doubts)
@@ -119,6 +118,13 @@ def evaluate(
         warnings.warn("evaluate(epsilon=None) discloses exact counts of the records", NonPrivateWarning, stacklevel=2)
     column = None if group_feature is None else encoding.columns[group_feature]
     return _figures(tallies, estimator, ledger, column)
+
+
+def _evaluator(estimator: Any, group_feature: int | None, is_number: bool) -> NumberEvaluator | ClassEvaluator:
+    if is_number:
+        return NumberEvaluator(estimator.model_, group_feature)
+    weights = estimator._class_weights()
+    return ClassEvaluator(estimator.model_, group_feature, None if weights is None else tuple(weights))
 
 
 def _with_groups(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
+from privet.exports.scoring import refuse_objective
 from privet.exports.thresholds import ThresholdTree, forest_of, threshold_trees
 
 _LEAF = -2  # what scikit-learn writes into feature and threshold of a leaf
@@ -32,6 +33,7 @@ def to_sklearn_tree(estimator: Any, tree: int = 0) -> ReleasedTree:
     tree : int, default=0
         Which tree.
     """
+    refuse_objective(estimator)
     forest = forest_of(estimator)
     votes = forest.leaf_votes(weighted=False)
     votes[votes.sum(axis=1) == 0] = 1 / votes.shape[1]

@@ -156,9 +156,19 @@ def scoring_of(estimator: object) -> Scoring:
     Raises
     ------
     ParameterError
-        If its model cannot be said as a sum of tables and trees.
+        If its model cannot be said as a sum of tables and trees, or it predicts for another objective than accuracy.
     """
+    refuse_objective(estimator)
     return scoring_of_model(getattr(estimator, "model_", None), type(estimator).__name__)
+
+
+def refuse_objective(estimator: object) -> None:
+    """Refuse an estimator whose predictions are not the largest probability: other formats would predict otherwise."""
+    if getattr(estimator, "objective", "accuracy") != "accuracy":
+        raise ParameterError(
+            "other formats predict the class with the largest probability, which is not this estimator's objective: "
+            "export it after set_params(objective='accuracy'), and compare the probabilities with a threshold there"
+        )
 
 
 def scoring_of_model(model: object, owner: str = "this estimator") -> Scoring:

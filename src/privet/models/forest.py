@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from privet.compiling import compiled
 from privet.errors import ParameterError
+from privet.models.leaf_sums import node_sums
 from privet.randomness.hashing import mix
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
@@ -136,14 +137,6 @@ def _back_off_to_tree(structure: Structure, counts: NDArray[np.float64]) -> NDAr
 
 
 @compiled
-def _sum_up(first_child: NDArray[Any], n_children: NDArray[Any], sums: NDArray[np.float64]) -> None:
-    for node in range(sums.shape[0] - 1, -1, -1):
-        for child in range(first_child[node], first_child[node] + n_children[node]):
-            for k in range(sums.shape[1]):
-                sums[node, k] += sums[child, k]
-
-
-@compiled
 def _hand_down(first_child: NDArray[Any], n_children: NDArray[Any], sums: NDArray[Any], shares: NDArray[Any]) -> None:
     for node in range(sums.shape[0]):
         for child in range(first_child[node], first_child[node] + n_children[node]):
@@ -155,13 +148,11 @@ def _hand_down(first_child: NDArray[Any], n_children: NDArray[Any], sums: NDArra
 
 
 def _back_off_explicit(trees: ExplicitTrees, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    sums = node_sums(trees, counts)
+    if sums is None:
+        return _back_off_to_tree(trees, counts)
     is_leaf = trees.leaf >= 0
     ids = trees.leaf[is_leaf]
-    if np.unique(ids).size != ids.size:
-        return _back_off_to_tree(trees, counts)
-    sums = np.zeros((trees.leaf.size, counts.shape[1]))
-    sums[is_leaf] = counts[ids]
-    _sum_up(trees.first_child, trees.n_children, sums)
     # Children come after their parents, so one pass from the front knows each parent's shares in time.
     by_node = np.zeros(sums.shape)
     roots = trees.tree_offsets[:-1]
@@ -322,6 +313,36 @@ class Forest(FieldsOnly):
         boundaries = votes.cumsum(axis=1)[:, :-1]
         drawn: NDArray[np.int64] = (rng.random((len(votes), 1)) >= boundaries).sum(axis=1)
         return drawn
+
+    def class_frequencies(self) -> NDArray[np.float64] | None:
+        """Return how often classes occur, by the released counts of all leaves; None where only labels were released.
+
+        A class of which the noise has left less than a record counts as one record.
+        """
+        if isinstance(self.leaves, LeafLabels):
+            return None
+        totals = np.maximum(self.leaves.counts.sum(axis=0) / self.structure.n_trees, 1.0)
+        frequencies: NDArray[np.float64] = totals / totals.sum()
+        return frequencies
+
+    def class_spread(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return the leaves' parts of all records and their shares of the last class, as released.
+
+        None where labels vote, several trees, or weighted ones: there the shares of a leaf are not those of a prediction.
+        """
+        if isinstance(self.leaves, LeafLabels) or self.structure.n_trees > 1 or self.voting == "majority":
+            return None
+        if self.weights is not None:
+            return None
+        totals = np.maximum(self.leaves.counts.sum(axis=1), 0).astype(np.float64)
+        weights = totals / totals.sum() if totals.any() else np.full(totals.shape, 1 / totals.size)
+        return weights, self._shares[:, -1]
+
+    def importances(self) -> NDArray[np.float64] | None:
+        """Return how much each feature's splits lower the impurity, by released counts; None where there are none."""
+        from privet.models.importances import impurity_decreases
+
+        return None if isinstance(self.leaves, LeafLabels) else impurity_decreases(self, self.leaves.counts)
 
     def export_text(self, tree: int = 0) -> str:
         """Return a tree as indented lines, in the data's own names and units."""

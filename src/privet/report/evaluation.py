@@ -150,7 +150,7 @@ def measure(estimator: Any, X: Any, y: Any, *, data: str, public: bool) -> Evalu
     known = truth >= 0
     if not known.any():
         raise SchemaError("no record has a label that the model knows; check --target and the labels")
-    guess = estimator.predict_proba(X).argmax(axis=1)[known]
+    guess = estimator.decided(estimator.predict_proba(X))[known]
     truth = truth[known]
     recalls = [float((guess[truth == label] == label).mean()) for label in np.unique(truth)]
     return ClassEvaluation(

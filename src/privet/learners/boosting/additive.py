@@ -51,6 +51,9 @@ class Additive(FieldsOnly):
         The standard deviation of each leaf's value that is due to noise.
     table_noise : float64 array of shape (total number of codes,)
         The same for the tables.
+    frequencies : float64 array of shape (n_classes,), optional
+        How often each class occurs, from the sums that the base released; None for a regression target, and in files
+        of older versions.
     """
 
     encoding: Encoding
@@ -62,6 +65,7 @@ class Additive(FieldsOnly):
     values: IntArray
     noise: Floats
     table_noise: Floats
+    frequencies: Floats | None = None
 
     def __post_init__(self) -> None:
         n_scores, n_codes = self.n_scores, int(self.encoding.n_codes.sum())
@@ -80,6 +84,11 @@ class Additive(FieldsOnly):
                 raise ParameterError(f"noise must be float64 of shape {shape}, got {noise.dtype} {noise.shape}")
             if not (np.isfinite(noise) & (noise >= 0)).all():
                 raise ParameterError("noise must be finite and not negative")
+        if self.frequencies is not None and not (
+            self.frequencies.shape == (self.encoding.n_classes,)
+            and ((self.frequencies > 0) & (self.frequencies < 1)).all()
+        ):
+            raise ParameterError("frequencies must be between 0 and 1, one for each class")
         if not -LARGEST_SCORE <= self.low <= self.high <= LARGEST_SCORE:
             raise ParameterError("low and high must be in order, and not beyond the largest score")
         if self.trees is not None and not np.array_equal(
@@ -175,6 +184,28 @@ class Additive(FieldsOnly):
         if self.trees is not None:
             trees = self.values[self.trees.route(codes).T].astype(np.float64) * _UNIT
         return common, tables.astype(np.float64) * _UNIT, trees
+
+    def class_frequencies(self) -> Floats | None:
+        """Return how often each class occurs, as released; None where that is not known."""
+        return self.frequencies
+
+    def class_spread(self) -> tuple[Floats, Floats] | None:
+        """Return weights and shares of the second class of made-up records whose mean share is the frequency.
+
+        See `privet.learners.boosting.shapes.made_up_scores`.
+        """
+        from privet.learners.boosting.shapes import made_up_scores
+
+        if self.frequencies is None or self.link != "logistic":
+            return None
+        scores, wanted = made_up_scores(self)[:, 0], float(self.frequencies[1])
+        low, high = -32.0, 32.0
+        for _ in range(60):  # the mean share rises with what is added to all scores
+            middle = (low + high) / 2
+            too_high = (1 / (1 + np.exp(-(scores + middle)))).mean() > wanted
+            low, high = (low, middle) if too_high else (middle, high)
+        shares = 1 / (1 + np.exp(-(scores + low)))
+        return np.full(shares.shape, 1 / shares.size), shares
 
     def shape_of(self, feature: str) -> tuple[list[str], Floats]:
         """Return what each step of a feature adds, as the pictures draw it: intervals or categories, and heights.

@@ -31,6 +31,7 @@ def additive_to_content(model: Additive) -> Content:
         "values": array_to_dict(model.values),
         "noise": array_to_dict(model.noise),
         "table_noise": array_to_dict(model.table_noise[starts]),
+        **({} if model.frequencies is None else {"frequencies": array_to_dict(model.frequencies)}),
     }
 
 
@@ -78,6 +79,7 @@ def additive_from_content(reader: Reader) -> Additive:
             reader.array("values", np.int64, 2),
             reader.array("noise", np.float64, 2),
             table_noise,
+            reader.array("frequencies", np.float64, 1) if "frequencies" in reader.content else None,
         )
     except ModelFileError:
         raise

@@ -22,6 +22,7 @@ TargetKind = Literal["two", "many", "range"]  # two classes, more of them, or a 
 
 LOG_ODDS_SLOPE = 2.5  # from a regression on -1 and 1 to log-odds
 LOG_ODDS_LIMIT = 4.0  # of either sign
+SMALLEST_FREQUENCY = 1e-3  # of a class, however little the noise has left of it
 USUAL_MEAN = 0.25  # how far a target's mean is from the middle of its range, in units of the range
 WHOLE_RANGE_ZOOM = 2  # seen from the middle no target is farther than half of its range, so no gradient is cut off
 
@@ -43,6 +44,8 @@ class BaseTables:
     n_records : float
         About how many records there are, from what was released or from a public guess; too low where records are
         shortened.
+    frequencies : float64 array of shape (n_classes,), optional
+        How often each class occurs, from what was released.
     """
 
     start: IntArray
@@ -51,6 +54,7 @@ class BaseTables:
     high: int
     noise: Floats
     n_records: float
+    frequencies: Floats | None = None
 
     def scores(self, grid: CellGrid) -> BaseScores:
         """Return the kernel that gives each record its score."""
@@ -102,7 +106,27 @@ def common_start(table: Table, release: Release, planned: Event | None, grid: Ce
     at_root = with_gradients(table, even, grid, whole).derive(NODE_STATE, AllAtRoot())
     sums = release.noisy(at_root.aggregate(GradientSums(1, loss.n_scores)), planned)
     scores = start_scores(sums, whole, planned.deviation)
-    return without_base(table.encoding, grid, scores, count_of(sums, whole))
+    base = without_base(table.encoding, grid, scores, count_of(sums, whole))
+    return base if isinstance(loss, Huber) else replace(base, frequencies=_frequencies_at(scores))
+
+
+def _frequencies_at(scores: Floats) -> Floats:
+    """Return the class frequencies that a common start stands for."""
+    weights = np.exp(np.array([0.0, scores[0]]) if scores.size == 1 else scores)
+    return held_frequencies(weights)
+
+
+def frequencies_of_sums(count: float, sums: Floats) -> Floats:
+    """Return frequencies from the number of records and sums of the classes: -1 and 1 of two, or 1 of each of many."""
+    return held_frequencies(np.array([count - sums[0], count + sums[0]]) / 2 if sums.size == 1 else sums)
+
+
+def held_frequencies(sizes: Floats) -> Floats:
+    """Return frequencies from noisy sizes of classes, none of them below `SMALLEST_FREQUENCY`."""
+    total = max(float(np.maximum(sizes, 0.0).sum()), 1e-300)
+    held = np.maximum(sizes / total, SMALLEST_FREQUENCY)
+    frequencies: Floats = held / held.sum()
+    return frequencies
 
 
 def count_of(sums: IntArray, loss: Loss) -> float:

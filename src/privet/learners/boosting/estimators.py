@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier, PrivateRegressor
 from privet.estimators.learning import Hints
+from privet.estimators.objectives import Objective
 from privet.learners.boosting.additive import Additive
 from privet.learners.boosting.learner import Boosting
 from privet.learners.boosting.outline import is_better_pure
@@ -89,6 +90,9 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
         Levels of splits of each tree: 1 for small data of two classes, then 2, and 3 (pure epsilon) or 5 (`delta` above
         zero) for large data; 3 with `delta` above zero where nothing is known of the number of records. For
         regression: 2, or 3 for large data with `delta` above zero.
+    objective : {"accuracy", "balanced_accuracy", "f1"} or mapping, default="accuracy"
+        What `predict` is for: see `privet.estimators.objectives`. A mapping has the cost of missing a record of each
+        class. It costs nothing and changes nothing of the fit.
     n_rows_hint : int, "unknown" or None, default=None
         A public guess at the number of records, its order of magnitude is enough. It decides how the budget is divided,
         what the model starts with, and how large trees are: by ``n epsilon`` for pure epsilon, ``n^2 rho`` with `delta`
@@ -136,6 +140,31 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     >>> model.predict([[0.05], [0.95]])
     array(['low', 'high'], dtype='<U4')
     """
+
+    def __init__(
+        self,
+        epsilon: float | None = 1.0,
+        delta: float = 0.0,
+        schema: Schema | None = None,
+        *,
+        n_trees: int | Auto = "auto",
+        max_depth: int | Auto = "auto",
+        objective: Objective = "accuracy",
+        n_rows_hint: RowsHint = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            delta,
+            schema,
+            n_trees=n_trees,
+            max_depth=max_depth,
+            n_rows_hint=n_rows_hint,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.objective = objective
 
     def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
         """Stay with pure epsilon, a stronger guarantee, where so few things are measured that it costs less noise."""

@@ -137,6 +137,7 @@ class HistogramBase:
             tables=in_fixed_point(tables)[group],
             noise=noise[group],
             n_records=float(self.n_rows),
+            frequencies=shares,
         )
 
     def noise_for_each_feature(self, encoding: Encoding, terms: Terms, share: Share | None) -> float:

@@ -253,6 +253,7 @@ def assemble(encoding: Encoding, grid: CellGrid, base: BaseTables, trees: Sequen
         np.concatenate([tree.values for tree in trees]) if trees else none.astype(np.int64),
         np.concatenate([tree.noise for tree in trees]) if trees else none,
         base.noise[cell],
+        base.frequencies,
     )
 
 

@@ -24,6 +24,7 @@ from privet.learners.boosting.base_tables import (
     LOG_ODDS_SLOPE,
     BaseTables,
     TargetKind,
+    frequencies_of_sums,
     in_fixed_point,
     kind_of_target,
     with_gradients,
@@ -146,16 +147,16 @@ class AdditiveBase:
         noise = np.sqrt((of_cells**2).sum(axis=1)) * plan.sums.deviation / unit
         if target == "many":
             common = common - common.mean()
-        scale = 1 / loss.zoom if isinstance(loss, Huber) else LOG_ODDS_SLOPE
+        scale, constant = 1 / loss.zoom if isinstance(loss, Huber) else LOG_ODDS_SLOPE, CONSTANT / WEIGHT
+        count = float(gram[-1, -1]) / constant**2
         return replace(
             start,
             start=in_fixed_point(scale * common) + (start.start if target == "range" else 0),
             tables=in_fixed_point(scale * tables),
             noise=scale * noise,
             # shortened records count for less, so this is too low; the start of a regression target has counted them
-            n_records=start.n_records
-            if target == "range"
-            else max(float(gram[-1, -1]) / (CONSTANT / WEIGHT) ** 2, 1.0),
+            n_records=start.n_records if target == "range" else max(count, 1.0),
+            frequencies=None if target == "range" else frequencies_of_sums(count, sums[-1] / constant),
         )
 
     def design(self, encoding: Encoding, grid: CellGrid) -> tuple[Design, NDArray[np.bool_]]:

@@ -100,7 +100,7 @@ class Shapes:
 
 def shapes_of(model: Additive) -> Shapes:
     """Return the shapes of a model, made of released values alone."""
-    steps = [_ends(model, feature) for feature in range(model.encoding.n_features)]
+    steps = _steps(model)
     values, variances = _of_tables(model, steps)
     for leaf, box in _boxes(model, steps):
         shares = {feature: float(inside.mean()) for feature, inside in box.items()}
@@ -127,6 +127,19 @@ def shapes_of(model: Additive) -> Shapes:
     shapes.sort(key=lambda shape: -shape.importance)
     low = 0.0 if isinstance(model.encoding.target, ClassTarget) else model.encoding.target.low
     return Shapes(tuple(shapes), names, unit, low + scale * start, float(trees.sum()) / total, beyond)
+
+
+def made_up_scores(model: Additive) -> Floats:
+    """Return the scores of made-up records whose steps are all equally likely; the same in every call."""
+    rng = public_rng(SEED)
+    present = [ends[ends < column.n_values] for ends, column in zip(_steps(model), model.encoding.columns, strict=True)]
+    codes = np.array([ends[rng.integers(ends.size, size=MADE_UP_RECORDS)] for ends in present])
+    return model.scores(codes.astype(model.encoding.dtype))
+
+
+def _steps(model: Additive) -> list[IntArray]:
+    """Return where the steps of each feature end."""
+    return [_ends(model, feature) for feature in range(model.encoding.n_features)]
 
 
 def named(whole: Shapes, name: str) -> Shape:

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from privet.estimators.base import PrivateClassifier, PrivateEstimator, PrivateRegressor
 from privet.estimators.counting import COUNT_NAME
 from privet.estimators.learning import Hints, Learner
+from privet.estimators.objectives import Objective
 from privet.estimators.registry import estimator_class
 from privet.learners.choose.rules import CLASSIFIERS, REGRESSORS, Choice, Goal, quarter
 from privet.parameters import RowsHint, check_choice, check_rows_hint
@@ -145,6 +146,9 @@ class PrivetClassifier(_Chosen, PrivateClassifier):
     goal : {"accuracy", "readable", "labels only"}, default="accuracy"
         What is wanted. *accuracy*: the most accurate probabilities. *readable*: a single tree, to be read and drawn.
         *labels only*: a single tree that publishes a label in each leaf, and no counts or probabilities.
+    objective : {"accuracy", "balanced_accuracy", "f1"} or mapping, default="accuracy"
+        What `predict` is for: see `privet.estimators.objectives`. A mapping has the cost of missing a record of each
+        class. It costs nothing and changes nothing of the fit.
     n_rows_hint : int, "unknown" or None, default=None
         A public guess at the number of records, its order of magnitude is enough; never compared with the data. None: a
         noisy number is bought with a small part of the budget, or taken for free where it is public
@@ -190,6 +194,32 @@ class PrivetClassifier(_Chosen, PrivateClassifier):
     >>> model.predict([[0.05], [0.95]])
     array(['low', 'high'], dtype='<U4')
     """
+
+    def __init__(
+        self,
+        epsilon: float | None = 1.0,
+        delta: float = 0.0,
+        schema: Schema | None = None,
+        *,
+        goal: Goal = "accuracy",
+        objective: Objective = "accuracy",
+        n_rows_hint: RowsHint = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            delta,
+            schema,
+            goal=goal,
+            n_rows_hint=n_rows_hint,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.objective = objective
+
+    def _estimator(self, n_rows: int | None) -> Any:
+        return super()._estimator(n_rows).set_params(objective=self.objective)
 
     def _choice(self, n_rows: int | None) -> Choice:
         goal = check_choice("goal", self.goal, tuple(CLASSIFIERS))

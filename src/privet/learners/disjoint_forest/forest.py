@@ -14,6 +14,7 @@ import numpy as np
 
 from privet.estimators.base import PrivateClassifier
 from privet.estimators.learning import Hints, Sharing
+from privet.estimators.objectives import Objective
 from privet.learners.disjoint_forest.depth import DepthRule, fletcher_depth
 from privet.learners.disjoint_forest.labels import LabelRule, plan_labels
 from privet.mechanisms.release import Release
@@ -162,6 +163,9 @@ class DisjointForestClassifier(PrivateClassifier):
         an empty leaf votes for a random class, as in the paper.
     max_leaves : int, default=65536
         The leaves of a larger tree share this many buckets, by a public hash of the path.
+    objective : {"accuracy", "balanced_accuracy", "f1"} or mapping, default="accuracy"
+        What `predict` is for: see `privet.estimators.objectives`. A mapping has the cost of missing a record of each
+        class. It costs nothing and changes nothing of the fit.
     n_rows_hint : int, "unknown" or None, default=None
         A public guess at the number of records; not used by this learner, so none is bought.
     random_state : int, RandomState, Generator or None
@@ -227,6 +231,7 @@ class DisjointForestClassifier(PrivateClassifier):
         composition: Sharing = "disjoint",
         empty: EmptyLabels = "omit",
         max_leaves: int = MAX_LEAVES,
+        objective: Objective = "accuracy",
         n_rows_hint: RowsHint = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -240,6 +245,7 @@ class DisjointForestClassifier(PrivateClassifier):
         self.composition = composition
         self.empty = empty
         self.max_leaves = max_leaves
+        self.objective = objective
         self.n_rows_hint = n_rows_hint
         self.random_state = random_state
         self.n_jobs = n_jobs

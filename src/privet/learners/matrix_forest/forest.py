@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier
+from privet.estimators.objectives import Objective
 from privet.learners.matrix_forest.designs import NAMES
 from privet.learners.matrix_forest.leaf_values import VOTINGS, LeafVoting
 from privet.learners.matrix_forest.learner import MatrixForest, Subsets, Tune
@@ -67,6 +68,9 @@ class MatrixForestClassifier(PrivateClassifier):
         feature subsets' number and size as well), or on the released noisy cells.
     bins : int, default=4
         Cells of a numeric feature, where the schema does not say.
+    objective : {"accuracy", "balanced_accuracy", "f1"} or mapping, default="accuracy"
+        What `predict` is for: see `privet.estimators.objectives`. A mapping has the cost of missing a record of each
+        class. It costs nothing and changes nothing of the fit.
     n_rows_hint : int, "unknown" or None, default=None
         A public guess at the number of records, for ``tune="public"``. None: it then buys a noisy number with a
         small part of the budget, or takes it for free where it is public (`privet.estimators.counting`).
@@ -126,6 +130,7 @@ class MatrixForestClassifier(PrivateClassifier):
         subsets: Subsets = "random",
         tune: Tune | None = None,
         bins: int = 4,
+        objective: Objective = "accuracy",
         n_rows_hint: RowsHint = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -143,6 +148,7 @@ class MatrixForestClassifier(PrivateClassifier):
         self.subsets = subsets
         self.tune = tune
         self.bins = bins
+        self.objective = objective
         self.n_rows_hint = n_rows_hint
         self.random_state = random_state
         self.n_jobs = n_jobs

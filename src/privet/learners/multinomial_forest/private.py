@@ -20,6 +20,7 @@ import numpy as np
 from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier, PrivateEstimator
 from privet.estimators.learning import Hints, Sharing
+from privet.estimators.objectives import Objective
 from privet.learners.multinomial_forest.consistent import ConsistentForestClassifier
 from privet.learners.multinomial_forest.honest_plan import (
     LABEL_PART,
@@ -197,6 +198,9 @@ class MultinomialForestClassifier(PrivateClassifier):
     composition : {"sequential", "disjoint"}, default="sequential"
         *sequential*: every tree sees all records and spends its part of epsilon. *disjoint*: a secret coin assigns each
         record to one tree, and every tree spends all of epsilon.
+    objective : {"accuracy", "balanced_accuracy", "f1"} or mapping, default="accuracy"
+        What `predict` is for: see `privet.estimators.objectives`. A mapping has the cost of missing a record of each
+        class. It costs nothing and changes nothing of the fit.
     n_rows_hint : int, "unknown" or None, default=None
         A public guess at the number of records, its order of magnitude is enough. Decides the depth; never checked
         against the data. None: where `max_depth` is "auto", a noisy number is bought with a small part of the budget,
@@ -279,6 +283,7 @@ class MultinomialForestClassifier(PrivateClassifier):
         stages: Stages = "one",
         gamma: float = 0.0,
         composition: Sharing = "sequential",
+        objective: Objective = "accuracy",
         n_rows_hint: RowsHint = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -293,6 +298,7 @@ class MultinomialForestClassifier(PrivateClassifier):
         self.stages = stages
         self.gamma = gamma
         self.composition = composition
+        self.objective = objective
         self.n_rows_hint = n_rows_hint
         self.random_state = random_state
         self.n_jobs = n_jobs

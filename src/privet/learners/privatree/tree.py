@@ -17,6 +17,7 @@ import numpy as np
 from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier
 from privet.estimators.learning import Hints, Sharing
+from privet.estimators.objectives import Objective
 from privet.learners.privatree.plan import LevelPlan, PrivaTreePlan, TreeBudget, TreePlan, label_error, tree_budget
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts, LeafLabels
@@ -213,6 +214,9 @@ class PrivaTreeClassifier(PrivateClassifier):
     max_leaf_error : float, default=0.01
         How much accuracy wrong labels in the leaves may cost. It decides the leaves' part of the budget (the paper's
         equations 7 and 8).
+    objective : {"accuracy", "balanced_accuracy", "f1"} or mapping, default="accuracy"
+        What `predict` is for: see `privet.estimators.objectives`. A mapping has the cost of missing a record of each
+        class. It costs nothing and changes nothing of the fit.
     n_rows_hint : int, "unknown" or None, default=None
         A public guess at the number of records; its order of magnitude is enough. It decides the leaves' part of the
         budget and the depth. Never compared with the data. None: a noisy number is bought with a small part of the
@@ -270,6 +274,7 @@ class PrivaTreeClassifier(PrivateClassifier):
         stop: bool = False,
         bins: int = BINS,
         max_leaf_error: float = 0.01,
+        objective: Objective = "accuracy",
         n_rows_hint: RowsHint = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -286,6 +291,7 @@ class PrivaTreeClassifier(PrivateClassifier):
         self.stop = stop
         self.bins = bins
         self.max_leaf_error = max_leaf_error
+        self.objective = objective
         self.n_rows_hint = n_rows_hint
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -12,9 +12,12 @@ from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
+from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier
 from privet.estimators.learning import Hints, Sharing
+from privet.estimators.objectives import Objective
 from privet.learners.random_decision_forest.shape import ForestShape, forest_shape
 from privet.learners.random_decision_forest.weights import ENOUGH_RECORDS, WEIGHTS_PART, choose_weights
 from privet.mechanisms.release import Release
@@ -182,6 +185,9 @@ class RandomDecisionForestClassifier(PrivateClassifier):
         many records they get right. *equal*: no weights, as in the paper. *auto*: private where the number of records
         (`n_rows_hint`, or a bought one) is at least 400 over epsilon, or with `delta` above zero 20 over
         sqrt(8 rho / 20). Random trees rank records far better than equal weights divide them.
+    objective : {"accuracy", "balanced_accuracy", "f1"} or mapping, default="accuracy"
+        What `predict` is for: see `privet.estimators.objectives`. A mapping has the cost of missing a record of each
+        class. It costs nothing and changes nothing of the fit.
     n_rows_hint : int, "unknown" or None, default=None
         A public guess at the number of records, for "auto". Never compared with the data. None: where something is
         "auto", a noisy number is bought with a small part of the budget, or taken for free where it is public
@@ -238,6 +244,7 @@ class RandomDecisionForestClassifier(PrivateClassifier):
         composition: Sharing = "sequential",
         empty: Empty = "back_off",
         vote_weights: VoteWeights = "auto",
+        objective: Objective = "accuracy",
         n_rows_hint: RowsHint = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -252,13 +259,18 @@ class RandomDecisionForestClassifier(PrivateClassifier):
         self.composition = composition
         self.empty = empty
         self.vote_weights = vote_weights
+        self.objective = objective
         self.n_rows_hint = n_rows_hint
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the largest share for each record, or one drawn by the shares. Spends nothing."""
-        codes, forest = self._codes(X), cast(Forest, self.model_)
+        """Return for each record the class that the objective prefers, or one drawn by the shares. Spends nothing."""
+        check_is_fitted(self, "model_")
+        forest = cast(Forest, self.model_)
+        if forest.voting != "probabilistic":
+            return super().predict(X)
+        codes = self._codes(X)
         # The seed is public and part of the model file, so that a loaded model draws the same classes.
         coins = public_rng(forest.leaves.seed) if isinstance(forest.leaves, LeafCounts) else None
         labels: NDArray[Any] = self.classes_[forest.predict(codes, threads(self.n_jobs), coins)]
@@ -272,6 +284,8 @@ class RandomDecisionForestClassifier(PrivateClassifier):
         check_choice("vote_weights", self.vote_weights, ("auto", "private", "equal"))
         if self.vote_weights == "private":
             check_choice('voting, where vote_weights="private",', self.voting, ("threshold",))
+        if self.voting == "probabilistic" and self.objective != "accuracy":
+            raise ParameterError("voting='probabilistic' draws predictions, so no objective can be met: leave it out")
         if self.leaves == "labels":
             check_choice('voting, where leaves="labels",', self.voting, ("majority",))
         return RandomDecisionForest(
