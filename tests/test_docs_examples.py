@@ -9,7 +9,7 @@ import pytest
 import privet
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "docs" / "index.md", *sorted((ROOT / "docs" / "how_to").glob("*.md"))]
+PAGES = [ROOT / "docs" / "index.md", ROOT / "docs" / "tuning.md", *sorted((ROOT / "docs" / "how_to").glob("*.md"))]
 LEARNERS = {
     "boosting": "BoostingClassifier",
     "consistent_forests": "ConsistentForestClassifier",

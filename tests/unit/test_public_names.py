@@ -26,6 +26,7 @@ PUBLIC = [
     "privet.robustness",
     "privet.tables",
     "privet.testing",
+    "privet.tuning",
 ]
 
 

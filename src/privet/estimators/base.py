@@ -298,9 +298,12 @@ class PrivateClassifier(Deciding, ClassifierMixin, PrivateEstimator):  # type: i
         check_classification_targets(y)
         return Schema.infer(X, y)
 
-    def _plan(self, make: MakeLearner, schema: Schema, n_rows_hint: RowsHint, noise: Randomness) -> _Planned:
-        check_objective(self.objective, schema)
-        return super()._plan(make, schema, n_rows_hint, noise)
+    def _plan(
+        self, make: MakeLearner, schema: Schema, n_rows_hint: RowsHint, noise: Randomness, shared_coins: bool = False
+    ) -> _Planned:
+        if self.objective != "accuracy":
+            check_objective(self.objective, schema)
+        return super()._plan(make, schema, n_rows_hint, noise, shared_coins)
 
     def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:
         assert isinstance(encoding.target, ClassTarget)

@@ -13,7 +13,7 @@ from privet.parameters import threads
 from privet.schema.encoding import ClassTarget
 from privet.tables.protocol import Floats
 
-_SMALLEST = 1e-12  # a share of zero counts as this where a logarithm is taken
+SMALLEST = 1e-12  # a share of zero counts as this where numbers must be finite
 
 
 class Deciding:
@@ -31,17 +31,18 @@ class Deciding:
         return shares
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Return the logarithms of `predict_proba`; a share of zero counts as 1e-12. Spends nothing."""
-        logarithms: Floats = np.log(np.maximum(self.predict_proba(X), _SMALLEST))
+        """Return the logarithms of `predict_proba`, minus infinity for a share of zero. Spends nothing."""
+        with np.errstate(divide="ignore"):
+            logarithms: Floats = np.log(self.predict_proba(X))
         return logarithms
 
     def decision_function(self, X: Any) -> Floats:
         """Return how far each record is from being predicted otherwise: log-odds, moved by the objective.
 
         Two classes: one number for each record, above zero where the second class is predicted. More classes: one for
-        each class, of which the largest is predicted. Spends nothing.
+        each class, of which the largest is predicted. A share of zero counts as 1e-12. Spends nothing.
         """
-        logarithms = self.predict_log_proba(X)
+        logarithms = np.log(np.maximum(self.predict_proba(X), SMALLEST))
         weights = self._class_weights()
         if weights is not None:
             logarithms = logarithms + np.log(weights)
@@ -52,7 +53,8 @@ class Deciding:
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return for each record the class that the objective prefers: by default the largest share. Spends nothing."""
-        labels: NDArray[Any] = self.classes_[self.decided(self.predict_proba(X))]
+        winners = self.decided(self.predict_proba(X))
+        labels: NDArray[Any] = self.classes_[winners]
         return labels
 
     def decided(self, shares: Floats) -> NDArray[np.int64]:

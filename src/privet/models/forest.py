@@ -328,7 +328,7 @@ class Forest(FieldsOnly):
     def class_spread(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """Return the leaves' parts of all records and their shares of the last class, as released.
 
-        None where labels vote, several trees, or weighted ones: there the shares of a leaf are not those of a prediction.
+        None where labels vote, several trees, or weighted ones: there leaves have other shares than predictions.
         """
         if isinstance(self.leaves, LeafLabels) or self.structure.n_trees > 1 or self.voting == "majority":
             return None

@@ -1,0 +1,114 @@
+"""The fits of a search: learners with their own encodings, planned from parts of one budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from numpy.typing import NDArray
+
+from privet.estimators.counting import buys_count
+from privet.estimators.learning import Hints, Learner, Model
+from privet.estimators.objectives import Objective, class_weights
+from privet.mechanisms.release import Release
+from privet.privacy.plan import Plan
+from privet.privacy.terms import Share, Terms
+from privet.randomness.public import PublicRng
+from privet.schema.encoding import ClassTarget, Encoding
+from privet.tables.protocol import Floats, Table
+from privet.tables.recoded import Recoded
+from privet.tuning.scoring import Judged
+
+STATE = "training or held out"
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """One learner, as it learns in a search and as it learns once it has won.
+
+    Attributes
+    ----------
+    searched, final : Learner
+        The same settings; rules that look at the number of records and at epsilon may differ.
+    encoding : Encoding
+        The learner's own, of the search's schema.
+    """
+
+    searched: Learner[Any]
+    final: Learner[Any]
+    encoding: Encoding
+
+    def plan(self, terms: Terms, share: Share | None, hints: Hints) -> Plan:
+        """Plan the fit that is judged."""
+        planned: Plan = self.searched.plan(self.encoding, terms, share, hints)
+        return planned
+
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: Plan) -> Model:
+        """Learn from a table in the search's encoding."""
+        return self.searched.grow(Recoded.of(table, self.encoding), release, rng, plan)
+
+    def grow_finally(
+        self, table: Table, release: Release, rng: PublicRng, terms: Terms, share: Share | None, hints: Hints
+    ) -> Model:
+        """Plan and learn once more, from all records."""
+        plan = self.final.plan(self.encoding, terms, share, hints)
+        return self.final.grow(Recoded.of(table, self.encoding), release, rng, plan)
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """All candidates: which fit each predicts with, and for which objective.
+
+    Attributes
+    ----------
+    fits : tuple of Fit
+        What is trained.
+    candidates : tuple of (int, Objective)
+        For each candidate its fit and its objective.
+    bins : int
+        The cells of the finest encoding, in which records are read; each fit sees them in its own.
+    """
+
+    fits: tuple[Fit, ...]
+    candidates: tuple[tuple[int, Objective], ...]
+    bins: int = field(kw_only=True)
+
+    def uses_rows(self, share: Share) -> bool:
+        """Whether one of them plans with the number of records."""
+        return any(buys_count(fit.searched, fit.encoding, share) for fit in self.fits)
+
+    def judged(self, candidate: int, model: Model, table: Encoding) -> Judged:
+        """Return a candidate as it predicts."""
+        target = model.encoding.target
+        weights = None
+        if isinstance(target, ClassTarget):
+            weights = class_weights(self.candidates[candidate][1], model, target.classes)
+        return Judged.of(model, weights, table)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a search gives back: the winner's model, and which candidate it is."""
+
+    model: Model
+    winner: int
+
+    @property
+    def encoding(self) -> Encoding:
+        """How a frame becomes codes."""
+        return self.model.encoding
+
+    def votes(self, codes: NDArray[Any], n_jobs: int = 1) -> Floats:
+        """Return the model's votes."""
+        return self.model.votes(codes, n_jobs)
+
+
+def part_of(hints: Hints, part: Fraction) -> Hints:
+    """Return the hints for a part of the records."""
+    return replace(hints, n_rows=None if hints.n_rows is None else max(1, int(hints.n_rows * part)))
+
+
+def times(share: Share | None, part: Fraction) -> Share | None:
+    """Return a part of a share; None, no privacy, stays that."""
+    return None if share is None else share * part
