@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,9 @@ from privet.cli.safe_text import printable
 from privet.errors import ParameterError
 from privet.writing import check_room, replace_text
 
+_shown: list[Any] = []  # the bars on the terminal
+_OF_PREDICTIONS = "records"  # what predictions count, also those within other work
+
 
 def say(text: str = "") -> None:
     """Print a line of the result."""
@@ -22,8 +25,11 @@ def say(text: str = "") -> None:
 
 
 def note(text: str) -> None:
-    """Print a remark that is not part of the result."""
-    typer.echo(printable(text), err=True)
+    """Print a remark that is not part of the result; above the bar, if one is shown."""
+    if _shown:
+        _shown[-1].console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
+    else:
+        typer.echo(printable(text), err=True)
 
 
 def print_json(content: Any) -> None:
@@ -54,13 +60,14 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
+def working(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
     """Show on standard error what is being done while the block runs, if that is a terminal: with the time left.
 
-    What the library counts (`privet.progress`) gets a bar; anything else, the time that it has taken so far.
+    What the library counts (`privet.progress`) gets a bar; anything else, the time that it has taken so far. Where a
+    command counts by itself, it gives the total and calls what the block gets, and nothing else is shown.
     """
     if not sys.stderr.isatty():
-        yield
+        yield lambda _: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -76,19 +83,26 @@ def working(what: str) -> Iterator[None]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task(what, total=None)
-        shown = what
+        task = bars.add_task(what, total=total)
+        shown, unfinished = what, False
 
         def show(step: Step) -> None:
-            nonlocal shown
+            nonlocal shown, unfinished
+            if total is not None or (unfinished and step.what == _OF_PREDICTIONS):
+                return
+            unfinished = step.what != _OF_PREDICTIONS and step.total is not None and step.done < step.total
             described = f"{what}: {step.what}"
             if described != shown:
                 shown = described
                 bars.reset(task, description=described, total=step.total)
             bars.update(task, completed=step.done, total=step.total)
 
-        with listening(show):
-            yield
+        _shown.append(bars)
+        try:
+            with listening(show):
+                yield lambda amount: bars.advance(task, amount)
+        finally:
+            _shown.remove(bars)
 
 
 def refuse_overwriting(path: Path, force: bool, inputs: Sequence[Path] = ()) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from privet.frames.text import read_cells, read_text, with_points, without_missing
 from privet.frames.text_forms import TextForm
+from privet.progress import Counter
 from privet.schema.category_domains import Boolean, Hashed
 from privet.schema.domains import Categorical, Domain
 from privet.schema.readings import TRUTH
@@ -16,13 +17,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def as_declared(frame: pd.DataFrame, domains: Mapping[str, Domain], form: TextForm) -> pd.DataFrame:
+def as_declared(
+    frame: pd.DataFrame, domains: Mapping[str, Domain], form: TextForm, count: Counter | None = None
+) -> pd.DataFrame:
     """Convert columns as the schema declares them, value by value; others, such as the unit, stay strings.
 
     *Privacy.* Each value is converted by a fixed rule that looks at that value alone. What cannot be converted is left
     to the schema's rules.
     """
-    return frame.assign(**{name: _convert(frame[name], domains[name], form) for name in domains if name in frame})
+    converted = {}
+    for name in frame.columns:
+        if name in domains:
+            converted[name] = _convert(frame[name], domains[name], form)
+        if count is not None:
+            count.add()
+    return frame.assign(**converted)
 
 
 def as_they_look(frame: pd.DataFrame, form: TextForm) -> pd.DataFrame:

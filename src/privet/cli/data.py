@@ -23,6 +23,7 @@ from privet.cli.text_files import PACKED_SUFFIXES, TEXT_SUFFIXES, read_text
 from privet.errors import ParameterError, SchemaError
 from privet.frames.opening import listed, open_frame
 from privet.frames.text_forms import MISSING, MOST_COLUMNS, TextForm, TextOptions
+from privet.progress import Counter
 from privet.schema.domains import Domain
 from privet.schema.schema import Schema
 
@@ -47,7 +48,12 @@ class _Loaded:
 
     def declared(self, domains: dict[str, Domain]) -> pd.DataFrame:
         """All records, text converted as the schema declares."""
-        return _joined([f if form is None else as_declared(f, domains, form) for f, form in self.parts])
+        texts = sum(len(frame.columns) for frame, form in self.parts if form is not None)
+        count = Counter("columns", texts) if texts else None
+        parts = []
+        for frame, form in self.parts:
+            parts.append(frame if form is None else as_declared(frame, domains, form, count))
+        return _joined(parts)
 
 
 def find_files(paths: Sequence[Path]) -> list[Path]:

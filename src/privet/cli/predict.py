@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,7 +58,7 @@ def predict(
     from privet.cli.data import import_pandas, read_features, say_unused
     from privet.cli.folders import files_to_predict, predict_file, streamed_answers, write_answers
     from privet.cli.safe_text import without_formulas
-    from privet.cli.tables import described_table
+    from privet.cli.tables import described_table, known_rows
     from privet.errors import ParameterError
     from privet.frames.text_forms import TextOptions
     from privet.schema.domains import Numeric
@@ -80,9 +81,10 @@ def predict(
         return _with_ids(ids, _answers(estimator, frame, shares, interval))
 
     if files:
-        with working("predicting"):
+        with working("predicting", len(files)) as advance:
             for file, beside in files:
                 predict_file(estimator, file, beside, answer, form)
+                advance(1)
         say(f"wrote {out}")
         return
     table = described_table(data, form)
@@ -94,7 +96,8 @@ def predict(
     else:
         say_unused(table.columns(estimator.schema_), estimator.schema_, None)
         parts = streamed_answers(estimator, table, answer)
-    with working("predicting"):
+    with working("predicting", known_rows(table)) as advance:
+        parts = _counted(parts, advance)
         if as_json:
             answers = import_pandas().concat(parts, ignore_index=True)
             parts = iter([answers])
@@ -107,6 +110,12 @@ def predict(
     else:
         for number, part in enumerate(parts):
             typer.echo(without_formulas(part).to_csv(index=False, header=number == 0), nl=False)
+
+
+def _counted(parts: Iterator[Any], advance: Callable[[int], None]) -> Iterator[Any]:
+    for part in parts:
+        yield part
+        advance(len(part))
 
 
 def _with_ids(ids: Any, answers: Any) -> Any:

@@ -69,6 +69,13 @@ def check_streamed(table: Described, schema: Schema) -> list[SchemaFinding]:
     return list(found.values())
 
 
+def known_rows(table: Described | None) -> int | None:
+    """Return how many records a streamed table has, for progress, if its files say so."""
+    from privet.tables import ParquetTable
+
+    return table.known_rows() if isinstance(table, ParquetTable) else None
+
+
 def with_target(table: Described, schema: Schema, target: str | None) -> Described:
     """Find the column to predict, and say which columns are ignored. Nothing of any record is read."""
     empty = table.columns(schema)

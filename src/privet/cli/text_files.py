@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from privet.errors import ParameterError, SchemaError
 from privet.frames.text_forms import MOST_BYTES_OF_FIRST_LINE, TextForm, TextOptions, find_form
+from privet.progress import Counter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +51,7 @@ def read_text(
     with unpacked(path) as stream:
         try:
             frame = pandas.read_csv(
-                stream,
+                _Counted(stream, path),
                 sep=form.separator,
                 header=None,
                 names=[*form.names, beyond],
@@ -69,6 +71,24 @@ def read_text(
         raise _unreadable(path, form, "repair it")
     frame = frame[~too_long].drop(columns=beyond).reset_index(drop=True)
     return frame, form
+
+
+class _Counted(io.RawIOBase):
+    """A stream that counts what is read of it; of a packed file nobody knows how much there is."""
+
+    def __init__(self, stream: IO[bytes], path: Path) -> None:
+        self._stream = stream
+        packed = path.suffix.lower() in PACKED_SUFFIXES
+        self._count = None if packed else Counter("bytes", path.stat().st_size)
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        part = self._stream.read(size)
+        if self._count is not None:
+            self._count.add(len(part))
+        return part
 
 
 def _unreadable(path: Path, form: TextForm, remedy: str) -> SchemaError:

@@ -128,6 +128,7 @@ def plot(
 
 
 def _draw(axes: Axes, whole: Node, encoding: Encoding) -> None:
+    from matplotlib.colors import to_rgb
     from matplotlib.patches import Patch
 
     names = class_names(encoding)
@@ -142,7 +143,9 @@ def _draw(axes: Axes, whole: Node, encoding: Encoding) -> None:
             x, next_leaf = float(next_leaf), next_leaf + 1
             text = fill(f"{leaf.label} {leaf.surety}", max(8, len(leaf.label)))
             strength = 0.55 if leaf.share is None else 0.15 + 0.6 * leaf.share
-            box = {"boxstyle": "round", "facecolor": colours[leaf.class_number], "alpha": strength, "edgecolor": "none"}
+            # Mixed with white rather than transparent: the branch behind it would strike the text through.
+            paler = tuple(1 - strength * (1 - part) for part in to_rgb(colours[leaf.class_number]))
+            box = {"boxstyle": "round", "facecolor": paler, "edgecolor": "none"}
             axes.text(x, -level, text, ha="center", va="center", fontsize=9, bbox=box)
             return x
         places = [place(child, level + 1) for child in node.children]

@@ -4,7 +4,7 @@ A domain keeps what it is given. Its `problem` says what is wrong with it, so th
 raise the error.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from math import isfinite
@@ -75,7 +75,7 @@ class Numeric:
             object.__setattr__(self, "edges", tuple(map(_as_float, self.edges)))
         object.__setattr__(self, "bins", _plain(self.bins))
 
-    def cuts(self, bins: int = DEFAULT_BINS) -> tuple[float, ...]:
+    def cuts(self, bins: int = DEFAULT_BINS) -> Sequence[float]:
         """The inner edges of the grid: `edges` if given, else those of `self.bins` cells, else of `bins`."""
         refuse("Numeric", self.problem())
         if self.edges is not None:

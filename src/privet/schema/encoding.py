@@ -23,7 +23,7 @@ from privet.frames.opening import (
     say_ignored,
     stored_by_rows,
 )
-from privet.schema.grids import MAX_CODES, Cuts
+from privet.schema.grids import MAX_CODES, Cuts, as_cuts
 from privet.schema.readings import Buckets, Days, Levels, Part, Reading, Truth, Whole, reading_from_dict
 
 
@@ -47,8 +47,8 @@ class Column:
     def __post_init__(self) -> None:
         # Codes index arrays in machine code, so a damaged file must be stopped here.
         used = self.n_values + (self.other_code is not None)
-        numbers = set(map(type, self.cuts)) <= {float}
-        cuts = Cuts(self.cuts if numbers else ())
+        numbers = isinstance(self.cuts, Cuts) or set(map(type, self.cuts)) <= {float}
+        cuts = as_cuts(self.cuts if numbers else ())
         object.__setattr__(self, "cuts", cuts)
         sound = (
             1 <= self.n_values == (len(cuts) + 1 if self.ordered else len(self.categories))
@@ -360,7 +360,7 @@ def lay_out(
         name=name,
         ordered=cuts is not None,
         n_values=n_values,
-        cuts=tuple(cuts or ()),
+        cuts=cuts or (),
         categories=tuple(categories or ()),
         other_code=n_values if other else None,
         missing_code=n_values + other if missing else None,

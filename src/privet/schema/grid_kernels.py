@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled, inner
-from privet.schema.grids import Cuts, prepared
+from privet.schema.grids import as_cuts, prepared
 
 _ROWS_IN_TURN = 256  # one cache line of each of these rows fits into the first-level cache and serves eight features
 _SEARCHES_SIDE_BY_SIDE = 8
@@ -128,7 +128,7 @@ def count_cuts_below(values: NDArray[Any], cuts: Sequence[float], nan_code: int,
     out
         Contiguous, uint8 or uint16, as long as `values`.
     """
-    grid = prepared(Cuts(cuts))
+    grid = prepared(as_cuts(cuts))
     if values.dtype == np.float64 and values.flags.c_contiguous:
         count_cells(values, *grid, nan_code, out)
         return
@@ -161,7 +161,7 @@ def count_cuts_below_in_rows(
     """
     if not cuts:
         return
-    grids = [prepared(Cuts(cuts[column])) for column in cuts]
+    grids = [prepared(as_cuts(cuts[column])) for column in cuts]
     count_cells_of_rows(
         values,
         np.array(list(cuts), dtype=np.int64),

@@ -23,7 +23,7 @@ _FIFTY_DIGITS = Context(prec=50)
 
 
 class Cuts(Sequence[float]):
-    """Cuts that take eight bytes each, where those of a tuple take four times as much. Otherwise the same as a tuple.
+    """Cuts that take eight bytes each, where those of a tuple take four times as much. Equal to a tuple of the same.
 
     A schema of a few hundred kilobytes, from anybody's file, may have fifty million of them.
 
@@ -62,7 +62,7 @@ class Cuts(Sequence[float]):
         return isinstance(other, tuple) and tuple(self) == other
 
     def __hash__(self) -> int:
-        return hash(tuple(self))
+        return hash(self._array.tobytes())
 
     def __repr__(self) -> str:
         return repr(tuple(self))
@@ -76,13 +76,14 @@ class Cuts(Sequence[float]):
         return bool(np.isfinite(self._array).all() and (self._array[1:] > self._array[:-1]).all())
 
 
-def linear_cuts(low: float, high: float, bins: int) -> tuple[float, ...]:
-    """Cuts of `bins` cells of equal width, each the double nearest to its exact place."""
-    return tuple(_linear_cuts(low, high, bins))
+def as_cuts(cuts: Sequence[float]) -> Cuts:
+    """Return cuts as `Cuts`, without a copy if they are already."""
+    return cuts if isinstance(cuts, Cuts) else Cuts(cuts)
 
 
 @lru_cache(maxsize=4096)
-def _linear_cuts(low: float, high: float, bins: int) -> Cuts:
+def linear_cuts(low: float, high: float, bins: int) -> Cuts:
+    """Cuts of `bins` cells of equal width, each the double nearest to its exact place."""
     start, end = Fraction(low), Fraction(high)
     # Whole numbers are faster than fractions, which would be reduced for every cut; Python rounds their quotients
     # correctly.
@@ -92,18 +93,14 @@ def _linear_cuts(low: float, high: float, bins: int) -> Cuts:
     return _inner(((first * bins + step * i) / (unit * bins) for i in range(1, bins)), low, high)
 
 
-def log_cuts(low: float, high: float, bins: int) -> tuple[float, ...]:
+@lru_cache(maxsize=4096)
+def log_cuts(low: float, high: float, bins: int) -> Cuts:
     """Cuts whose distance from `low` grows geometrically: `low + (high - low + 1) ** (i / bins) - 1`.
 
     The one that is added under the power keeps the spacing finite at `low`, so the grid also suits ranges that start at
     or below zero. Near `low` cells are about one unit wide; a feature whose whole range is far below one unit should be
     rescaled, or given explicit edges.
     """
-    return tuple(_log_cuts(low, high, bins))
-
-
-@lru_cache(maxsize=4096)
-def _log_cuts(low: float, high: float, bins: int) -> Cuts:
     start = Decimal(low)
     growth = _FIFTY_DIGITS.ln(_FIFTY_DIGITS.add(_FIFTY_DIGITS.subtract(Decimal(high), start), 1))
 
@@ -129,7 +126,7 @@ class Grid(NamedTuple):
 @lru_cache(maxsize=4096)
 def prepared(cuts: Cuts) -> Grid:
     """Prepare strictly increasing cuts for counting."""
-    array = np.array(cuts, dtype=np.float64)
+    array = np.array(cuts, dtype=np.float64)  # a copy that can be written to: numba compiles for others once more
     if len(array) < 2:
         return Grid(array, 1.0)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -1,5 +1,6 @@
 """Domains of whole numbers: integers and dates. Their cuts are whole, so that a tree asks "age <= 65"."""
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import date
 from typing import Any
@@ -31,7 +32,7 @@ class Integer(Numeric):
     (29.0, 59.0, 89.0)
     """
 
-    def cuts(self, bins: int = DEFAULT_BINS) -> tuple[float, ...]:
+    def cuts(self, bins: int = DEFAULT_BINS) -> Sequence[float]:
         """The inner edges of the grid: whole numbers, the largest of each cell but the last."""
         refuse(type(self).__name__, self.problem())
         if self.edges is not None:
@@ -93,7 +94,7 @@ class Date(Numeric):
             object.__setattr__(self, "edges", tuple(map(_days, self.edges)))
         super().__post_init__()
 
-    def cuts(self, bins: int = DEFAULT_BINS) -> tuple[float, ...]:
+    def cuts(self, bins: int = DEFAULT_BINS) -> Sequence[float]:
         """The inner edges of the grid, in days since 1970-01-01."""
         refuse("Date", self.problem())
         if self.edges is not None:

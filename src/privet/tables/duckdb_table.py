@@ -60,10 +60,15 @@ class DuckDBTable(StreamTable):
     def _relation(self) -> Any:
         if not isinstance(self.query, str):
             return self.query
-        if self.connection is not None:
-            return self.connection.sql(self.query)
         if find_spec("duckdb") is None:
             raise ParameterError("a query needs DuckDB; pip install 'privet[duckdb]'")
         import duckdb
 
-        return duckdb.sql(self.query)
+        try:
+            relation = (self.connection or duckdb).sql(self.query)
+        except duckdb.Error as error:  # of names and types: nothing is run yet
+            said = str(error).splitlines()[0]
+            raise ParameterError(f"the query cannot be run: {said}; correct it") from None
+        if relation is None:
+            raise ParameterError("the query returns no table; give a SELECT")
+        return relation

@@ -150,6 +150,14 @@ def declared_columns(file: DataFile, *, records: bool = False) -> Any:
         return dataset.to_table() if records else dataset.schema.empty_table()
 
 
+def file_rows(file: DataFile) -> int | None:
+    """Return how many records a Parquet file says that it has; None for other formats."""
+    if file.format != "parquet":
+        return None
+    with _parquet(file) as opened:
+        return int(opened.metadata.num_rows)
+
+
 @contextmanager
 def _parquet(file: DataFile) -> Iterator[Any]:
     pq: Any = import_module("pyarrow.parquet")

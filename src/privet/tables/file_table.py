@@ -13,7 +13,7 @@ from privet.parameters import threads
 from privet.progress import Bar
 from privet.schema.schema import Schema
 from privet.tables.described import Described, Job
-from privet.tables.file_formats import open_file
+from privet.tables.file_formats import file_rows, open_file
 from privet.tables.files import DataFile, Paths, find_files
 from privet.tables.kept import encode_pieces
 from privet.tables.pieces import bundled
@@ -122,6 +122,11 @@ class ParquetTable(Described):
         """Return a frame without rows that has the columns of the first file."""
         reading = Reading(schema.encoding(), None)
         return open_file(find_files(self.paths)[0], reading, self.text or TextOptions()).layout.empty
+
+    def known_rows(self) -> int | None:
+        """Return how many records there are, if the files say so without being read. As private as the records."""
+        counts = [file_rows(file) for file in find_files(self.paths)]
+        return None if None in counts else sum(count or 0 for count in counts)
 
     def _found(self, reading: Reading) -> FileSource:
         return FileSource.found(self.paths, reading, self.text)

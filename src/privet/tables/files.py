@@ -115,6 +115,8 @@ def _found(path: str) -> list[DataFile]:
             endings = f"{', '.join([*FORMATS, *_NAMED_ONLY])}, text files also in {_PACKED}"
             raise ParameterError(f"{path}: cannot tell the format; files end in {endings}")
         return [_file(filesystem, info)]
+    if info.type == pafs.FileType.Unknown:
+        raise ParameterError(f"{path}: not a regular file but a pipe or device, which may never end; save it first")
     base = inside.rstrip("/")
     found = []
     for entry in filesystem.get_file_info(pafs.FileSelector(base, recursive=True)):
