@@ -92,6 +92,8 @@ def test_mixed_slots_cost_less_than_either_plain_bound():
 
 def test_tiny_deltas_are_left_to_the_exact_bounds():
     assert _by_losses((Slot(50, epsilon=Fraction(1, 10)),), Fraction(1, 10**11)) is None
+    many = Slot(100_000, planned=((Pair("laplace", Fraction(10**6)), 100),), rho=Fraction(1))
+    assert _by_losses((many,), Fraction(1, 10**8)) is None, "so many releases could err by as much"
 
 
 @pytest.mark.parametrize("text", ["", "50", "x 0.1", "0 x 1", "2 x -1", "2 x 1/0", "2.5 x 1", "2 x rho", "1000000 x 1"])

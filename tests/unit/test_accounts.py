@@ -595,6 +595,14 @@ def _by_hand(url, told, account="patients", **changed):
     _insert(url, entry)
 
 
+def test_an_analyst_is_told_that_the_owner_migrates(postgres_server):
+    make(postgres_server.emptied())
+    postgres_server.sql("DO $$ BEGIN CREATE ROLE anna LOGIN IN ROLE privet_analyst; EXCEPTION WHEN OTHERS THEN END $$")
+    postgres_server.sql("UPDATE privet_budget.about SET version = 1")
+    with pytest.raises(BudgetError, match=rf"of version 1, and you may not bring it to version {VERSION}.*owner does"):
+        opened(postgres_server.url("anna")).__enter__()
+
+
 @pytest.mark.slow
 def test_an_analyst_who_writes_sql_can_neither_overspend_a_store_nor_spoil_it(postgres_server):
     import psycopg

@@ -4,9 +4,13 @@ A charge is a list of releases, each with a dominating pair (`privet.privacy.acc
 advance compose, whatever is chosen adaptively below them. (A discrete Gaussian is *not* dominated by the continuous one
 of the same scale, so no Gaussian pair of ``dp_accounting`` is used.)
 
-All roundings are pessimistic: curves are known at multiples of a step, and chords between them are above. Convolutions
-by Fourier transforms err by about 1e-15; `SLACK` of delta is set aside for that, a thousand times as much, and where
-delta is not far above it the distributions are not used.
+All roundings are pessimistic: curves are known at multiples of a step, and chords between them are above. A power of a
+Fourier transform errs by about 1e-16 for each release that is composed; ten times as much of delta is set aside for
+that, and no less than `SLACK`. Where delta is not far above it the distributions are not used.
+
+What is known by its rho alone is composed last, in one piece. That is valid wherever it comes: a release below a pair
+is a function of a draw from the pair and of what came before. So draw from all pairs first; given these draws, what is
+left is a composition of mechanisms whose rhos add up.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from privet.privacy.accounts.pairs import Pair
 from privet.privacy.accounts.slots import Counted, Slot
 from privet.privacy.events import Cost
 
-SLACK = 1e-12  # of delta, set aside for rounding errors
+SLACK, SLACK_OF_ONE = 1e-12, 1e-15  # of delta, set aside for rounding errors: at least, and for each release
 LEAST_DELTA = Fraction(1, 10**10)
 Choices = Literal["by range", "by rho"]  # how the exponential mechanism counts
 GRID_CELLS = 20_000  # of one release's loss; more are hardly more precise
@@ -67,6 +71,9 @@ def _by_losses(slots: tuple[Slot, ...], delta: Fraction, choices: Choices = "by 
     from dp_accounting.pld import pld_pmf, privacy_loss_distribution
 
     releases = _all_releases(slots, choices)
+    slack = max(SLACK, SLACK_OF_ONE * sum(times for _, times in releases))
+    if slack > delta / 10:
+        return None
     step, total = _step(releases), None
     for pair, times in releases:
         rounded, deltas = _dots(pair, step)
@@ -76,7 +83,7 @@ def _by_losses(slots: tuple[Slot, ...], delta: Fraction, choices: Choices = "by 
         own = own if times == 1 else own.self_compose(times)
         total = own if total is None else total.compose(own)
     assert total is not None
-    found = float(total.get_epsilon_for_delta(float(delta) * (1 - 1e-9) - SLACK))
+    found = float(total.get_epsilon_for_delta(float(delta) * (1 - 1e-9) - slack))
     if not math.isfinite(found) or found > MOST_LOSS:
         return None
     return Fraction(found) * (1 + Fraction(1, 10**9))

@@ -48,7 +48,7 @@ class PostgresLog:
                     f"{VERSION}; nothing was drawn. Upgrade privet"
                 )
             if version < VERSION:
-                _migrate(self._connection)
+                _migrate_if_allowed(self._connection, address, version)
         except BaseException:
             self.close()
             raise
@@ -129,6 +129,18 @@ def _version(connection: Any) -> int | None:
         return None
     (version,) = connection.execute("SELECT version FROM privet_budget.about").fetchone()
     return int(version)
+
+
+def _migrate_if_allowed(connection: Any, address: Address, version: int) -> None:
+    import psycopg
+
+    try:
+        _migrate(connection)
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise BudgetError(
+            f"the budget at {address.store} is of version {version}, and you may not bring it to version {VERSION}; "
+            "nothing was drawn. Its owner does that by any command, such as `privet budget show`, with this privet"
+        ) from error
 
 
 def _migrate(connection: Any) -> None:
