@@ -44,8 +44,8 @@ def _classifies(search: PrivateSearch) -> bool:
 class PrivateSearch(PrivateEstimator):
     """Choose among estimators, settings and thresholds by private records, for one stated charge.
 
-    Read docs/tuning.md first: a search costs more accuracy than it gains wherever the candidates are about as good as
-    one another, and the library's rules already choose settings from public facts.
+    Read docs/tuning.md first: in most of the measurements there a search costs more accuracy than it gains, since the
+    library's rules already choose settings from public facts.
 
     Parameters
     ----------
