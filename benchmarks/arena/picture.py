@@ -49,6 +49,7 @@ SHORT = ("Boosting", "PrivaTree", "MultinomialForest", "RandomDecisionForest", "
 def draw_short(places: pd.DataFrame, path: Path) -> None:
     """Draw mean accuracies under approximate guarantees, of a few methods, each named beside its line."""
     from matplotlib import pyplot as plt
+    from matplotlib.colors import to_rgb
 
     part = places[(places.rivals == "approximate") & (places.measure == "accuracy") & places.method.isin(SHORT)]
     with common_style():
@@ -70,7 +71,7 @@ def draw_short(places: pd.DataFrame, path: Path) -> None:
                 xytext=(10, 0),
                 textcoords="offset points",
                 va="center",
-                color=colour,
+                color=[0.6 * part for part in to_rgb(colour)],  # text needs more contrast than a line
                 weight="bold",
             )
         epsilons = sorted(part.epsilon.unique())

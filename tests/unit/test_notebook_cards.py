@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from privet import Categorical, Numeric, PrivaTreeClassifier, Schema
+from privet import Categorical, Numeric, PrivaTreeClassifier, Schema, evaluate
 from privet.audit.report import AuditReport, Claim, Finding
 from privet.datasets import load_adult
 from privet.report.evaluation import measure
@@ -36,6 +36,7 @@ def shown(fitted):
         "audit": AuditReport("trainer", Claim(1.0, 0.0, "add_remove"), [finding]),
         "check": SCHEMA.check(pandas.DataFrame({"age": [500.0], EVIL: ["c"]})),
         "evaluation": measure(fitted, X, Y, data=EVIL, public=True),
+        "private evaluation": evaluate(fitted, X, Y, epsilon=1.0, by=EVIL),
     }
 
 

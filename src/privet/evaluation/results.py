@@ -154,6 +154,17 @@ class PrivateEvaluation(ABC):
             text += "\n\n" + _columns([header, *self.group_rows()])
         return text
 
+    def _repr_html_(self) -> str:
+        """Show the figures in a notebook."""
+        from privet.markup import card, paragraph, table
+        from privet.privacy.text import guarantee_in_words
+
+        parts = [table("Figures", ("figure", "value", "95% interval"), self.rows(), numbers=frozenset({1, 2}))]
+        if self.groups:
+            header = (f"{self.by}", "figure", "value", "95% interval", "minus all others")
+            parts.append(table("By group", header, self.group_rows(), numbers=frozenset({2, 3, 4})))
+        return card("Evaluation on private records", *parts, paragraph(guarantee_in_words(self.privacy)))
+
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={interval}" for name, interval in list(self.measures().items())[:2])
         return f"{type(self).__name__}({shown}, epsilon={self.privacy.epsilon:g})"
