@@ -9,6 +9,8 @@ import pytest
 
 import privet
 from privet import Categorical, ConsistentForestClassifier, MultinomialForestClassifier, Numeric, Schema
+from privet.audit.enumeration import Subject
+from privet.audit.exact import exact_audit
 from privet.errors import ModelFileError, NonPrivateWarning, ParameterError
 from privet.estimators.files import file_content
 from privet.estimators.learning import Hints
@@ -19,7 +21,7 @@ from privet.learners.multinomial_forest.two_stages import NO_CANDIDATE, TwoStage
 from privet.models.files import digest
 from privet.privacy.conversions import mixture_epsilon
 from privet.privacy.events import Mixture
-from privet.privacy.terms import Share, Terms
+from privet.privacy.terms import Allowance, Share, Terms
 from privet.randomness.public import public_rng
 from privet.trees.candidates import Candidates
 from privet.trees.structure import FeatureCodes
@@ -312,3 +314,24 @@ def test_files_of_the_time_when_both_forests_were_one_class_are_read_as_what_the
 def test_parameters_of_the_consistent_forest_are_refused_by_name(parameters, message):
     with pytest.raises(ParameterError, match=message):
         ConsistentForestClassifier(schema=SCHEMA, **parameters).plan()
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_leaves_with_counts_give_probabilities_at_the_same_cost(delta):
+    rng = np.random.default_rng(0)
+    schema = Schema({"x": Numeric(0, 1)}, classes=["no", "yes"])
+    X = rng.random((5_000, 1))
+    y = np.where(rng.random(5_000) < 0.2 + 0.6 * (X[:, 0] > 0.5), "yes", "no")
+    settings = {"epsilon": 2.0, "delta": delta, "schema": schema, "max_depth": 1, "n_rows_hint": 5_000}
+    labels, counts = (MultinomialForestClassifier(leaves=said, **settings).fit(X, y) for said in ("labels", "counts"))
+    assert set(np.unique(labels.predict_proba(X))) == {0.0, 1.0}
+    assert counts.predict_proba([[0.1], [0.9]])[:, 1] == pytest.approx([0.2, 0.8], abs=0.06)
+    assert counts.privacy_.cost.epsilon == labels.privacy_.cost.epsilon
+    assert counts.privacy_.epsilon == counts.plan().epsilon == 2.0
+
+
+def test_the_exact_loss_of_counts_in_leaves_is_within_the_claim():
+    schema = Schema({"a": Categorical([0, 1])}, classes=[0, 1])
+    found = exact_audit(Subject(MultinomialForest(1, 1, leaves="counts"), schema, Allowance.of(1.0)), 2)
+    assert not found.refuted
+    assert found.loss > 0.3

@@ -37,7 +37,7 @@ class HonestTreePlan:
     levels : tuple of HonestLevel
         What structure points choose.
     labels : Event
-        What estimation points choose.
+        What estimation points choose, or the noise of their counts.
     """
 
     weights: Weights | None
@@ -51,7 +51,7 @@ class HonestTreePlan:
 
     @property
     def choices(self) -> tuple[Event, Event]:
-        """The choice of a split (all levels are alike), and that of a label."""
+        """The choice of a split (all levels are alike), and that of a label, or the noise of the leaves."""
         return (self.levels[0].split if self.levels else self.labels), self.labels
 
     @property
@@ -80,9 +80,10 @@ class MultinomialForestPlan(Plan):
 
     def chooses_no_worse_than(self, other: MultinomialForestPlan) -> bool:
         """Whether there are no fewer levels, and splits and labels are chosen at least as sharply."""
+        pairs = zip(self.trees[0].choices, other.trees[0].choices, strict=True)
         return self.depth >= other.depth and all(
-            mine.parameter >= theirs.parameter
-            for mine, theirs in zip(self.trees[0].choices, other.trees[0].choices, strict=True)
+            mine.deviation <= theirs.deviation if mine.deviation else mine.parameter >= theirs.parameter
+            for mine, theirs in pairs
         )
 
     @property

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -31,7 +31,7 @@ from privet.learners.multinomial_forest.honest_plan import (
 from privet.learners.multinomial_forest.plan import HonestLevel, HonestTreePlan, MultinomialForestPlan
 from privet.learners.multinomial_forest.two_stages import TwoStages
 from privet.mechanisms.release import Release
-from privet.models.forest import Forest, LeafLabels
+from privet.models.forest import Forest, LeafCounts, LeafLabels
 from privet.parameters import Auto, RowsHint, check_choice, check_whole, check_whole_or_auto, exact
 from privet.privacy.events import Event
 from privet.privacy.terms import Allowance, Share, Terms
@@ -48,6 +48,7 @@ from privet.trees.scores import SCORES
 from privet.trees.structure import FeatureCodes
 
 Stages = Literal["one", "two"]
+LeafKind = Literal["labels", "counts"]
 
 BINS = 255
 STRUCTURE = "structure points of each node; nodes of one level are disjoint"
@@ -74,6 +75,7 @@ class MultinomialForest:
     composition: Sharing = "sequential"
     label_part: Fraction = LABEL_PART
     bins: int = BINS
+    leaves: LeafKind = "labels"
 
     def uses_rows(self, encoding: Encoding, share: Share) -> bool:
         """Whether the depth is left to the rule."""
@@ -109,7 +111,11 @@ class MultinomialForest:
             else HonestLevel(choice("features", level), choice("values", level))
             for level in range(1, depth + 1)
         )
-        labels = terms.choice(f"{of_tree}labels", None if budget is None else budget.labels, sees=ESTIMATION)
+        for_leaves = None if budget is None else budget.labels
+        if self.leaves == "counts":
+            labels = terms.noise(f"{of_tree}leaves", for_leaves, sees=ESTIMATION)
+        else:
+            labels = terms.choice(f"{of_tree}labels", for_leaves, sees=ESTIMATION)
         return HonestTreePlan(None if budget is None else budget.weights, levels, labels)
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: MultinomialForestPlan) -> Forest:
@@ -132,9 +138,12 @@ class MultinomialForest:
                 trees = growth.finish()
                 # Line 12. Differs from the paper: counts as scores, not shares, in which there is hardly any signal.
                 counts = estimation.aggregate(LeafClassCounts(trees, table.encoding.n_classes, own_tree))
-                grown.append((trees, release.choose(counts, tree.labels)))
-        labels = np.concatenate([labels for _, labels in grown]).astype(np.uint16)
-        return Forest(table.encoding, ExplicitTrees.join([trees for trees, _ in grown]), LeafLabels(labels))
+                draw = release.noisy if self.leaves == "counts" else release.choose
+                grown.append((trees, draw(counts, tree.labels)))
+        joined, values = ExplicitTrees.join([trees for trees, _ in grown]), np.concatenate([said for _, said in grown])
+        if self.leaves == "counts":
+            return Forest(table.encoding, joined, LeafCounts(values), "threshold")
+        return Forest(table.encoding, joined, LeafLabels(values.astype(np.uint16)))
 
     def _choose(
         self, growth: GreedyGrowth, stages: TwoStages, release: Release, rng: PublicRng, level: HonestLevel
@@ -198,6 +207,9 @@ class MultinomialForestClassifier(PrivateClassifier):
     composition : {"sequential", "disjoint"}, default="sequential"
         *sequential*: every tree sees all records and spends its part of epsilon. *disjoint*: a secret coin assigns each
         record to one tree, and every tree spends all of epsilon.
+    leaves : {"labels", "counts"}, default="labels"
+        What is released of each leaf. *labels*: only a label, as in the paper, so that the probabilities of one tree
+        are 0 or 1. *counts*: noisy class counts, which give probabilities; which class is the largest is noisier.
     objective : {"accuracy", "balanced_accuracy", "f1"} or mapping, default="accuracy"
         What `predict` is for: see `privet.estimators.objectives`. A mapping has the cost of missing a record of each
         class. It costs nothing and changes nothing of the fit.
@@ -231,7 +243,7 @@ class MultinomialForestClassifier(PrivateClassifier):
     data. The labels do not change, given the splits.
 
     *Labels*, if x is an estimation point. The splits do not know x. It adds one to one class count of one leaf:
-    selections of range one, on disjoint leaves: beta.
+    selections of range one, on disjoint leaves, or noisy counts of sensitivity one: beta.
 
     *Coins.* Let q(o, c) be the likelihood of the output o for coins c of the other records, without x. With x it is
     ``r A + (1 - r) B``, with A within e^(+-alpha) q and B within e^(+-beta) q. Hence its mean over c is at most
@@ -283,6 +295,7 @@ class MultinomialForestClassifier(PrivateClassifier):
         stages: Stages = "one",
         gamma: float = 0.0,
         composition: Sharing = "sequential",
+        leaves: LeafKind = "labels",
         objective: Objective = "accuracy",
         n_rows_hint: RowsHint = None,
         random_state: Any = None,
@@ -298,6 +311,7 @@ class MultinomialForestClassifier(PrivateClassifier):
         self.stages = stages
         self.gamma = gamma
         self.composition = composition
+        self.leaves = leaves
         self.objective = objective
         self.n_rows_hint = n_rows_hint
         self.random_state = random_state
@@ -320,12 +334,14 @@ class MultinomialForestClassifier(PrivateClassifier):
         rate = check_partition_rate(self.partition_rate)
         check_choice("stages", self.stages, ("one", "two"))
         check_choice("composition", self.composition, ("sequential", "disjoint"))
+        check_choice("leaves", self.leaves, ("labels", "counts"))
         gamma = exact(self.gamma, "gamma")
         if not 0 <= gamma <= 1:
             raise ParameterError(f"gamma must be from 0 to 1, got {self.gamma}: pass e.g. 0.1")
         criterion = check_choice("criterion", self.criterion, tuple(SCORES))
         depth = check_whole_or_auto("max_depth", self.max_depth, 1, 12)
-        return MultinomialForest(n_trees, depth, criterion, self.stages, gamma, rate, self.composition)
+        forest = MultinomialForest(n_trees, depth, criterion, self.stages, gamma, rate, self.composition)
+        return replace(forest, leaves=self.leaves)
 
     @classmethod
     def _of_file(cls, parameters: dict[str, Any]) -> tuple[type[PrivateEstimator], dict[str, Any]]:
