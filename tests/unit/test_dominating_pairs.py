@@ -239,6 +239,8 @@ def test_each_kind_of_event_has_its_pair():
     assert releases_of(ledger(flip, flip, margin)) == ((Pair.pure(HALF), 3),)
     assert releases_of(ledger(choice)) == ((Pair("range", choice.cost.epsilon), 1),)
     assert releases_of(ledger(labels)) == ((Pair("zcdp", Fraction(9, 2)), 1),)
+    lot = Event("a lot", Mechanism.PERMUTE_AND_FLIP, Fraction(0), Fraction(0), Cost.nothing())
+    assert releases_of(ledger(lot, flip, Sequential(()))) == ((Pair.pure(HALF), 1),), "what looks at no record is free"
     noise = terms.gaussian("noise", Fraction(1, 50), l2_squared=2)
     many = terms.gaussian("many", Fraction(1, 50), l2_squared=65)
     assert releases_of(ledger(noise, delta=0.1)) == ((Pair("gaussian", noise.parameter, 2), 1),)

@@ -189,6 +189,8 @@ def _counted(pairs: Iterable[Counted]) -> Releases:
 
 
 def _pairs(part: Composition, terms: Terms) -> Iterator[Counted]:
+    if 0 in (part.cost.epsilon, part.cost.rho):  # it looks at no record
+        return
     if isinstance(part, Event):
         yield _of_event(part, terms)
     elif isinstance(part, Sequential):
