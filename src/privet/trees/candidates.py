@@ -137,11 +137,14 @@ class Walk:
         The codes, in the order in which they change sides.
     places : tuple of int
         There is a candidate after each of these places of the sequence: the codes up to there against all others.
+    alone : bool, default=False
+        Whether every code begins anew: the candidates are single codes against all others.
     """
 
     feature: int
     codes: tuple[int, ...]
     places: tuple[int, ...]
+    alone: bool = False
 
     def __len__(self) -> int:
         return len(self.places)
@@ -233,7 +236,8 @@ class Candidates:
         return feature, child == 1
 
     def _along(self, walk: Walk, place: int) -> Split:
-        codes = walk.codes[: walk.places[place] + 1]
+        stop = walk.places[place] + 1
+        codes = walk.codes[stop - 1 if walk.alone else 0 : stop]
         if not self.domains.ordered[walk.feature]:
             return Subset(walk.feature, codes)
         return Threshold(walk.feature, codes[-1], codes[0] == self.domains.missing[walk.feature])
@@ -251,14 +255,16 @@ class Candidates:
     @cached_property
     def _arrays(self) -> tuple[IntArray, IntArray, IntArray, IntArray, NDArray[np.bool_], IntArray]:
         """The walks laid end to end, for compiled code."""
-        lengths = [len(walk.codes) for walk in self.walks]
-        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        # to compiled code, codes that stand alone are walks of their own
+        pieces = [[1] * len(walk.codes) if walk.alone else [len(walk.codes)] for walk in self.walks]
+        starts = np.concatenate([[0], np.cumsum([*chain.from_iterable(pieces)])]).astype(np.int64)
+        begins = np.concatenate([[0], np.cumsum([len(walk.codes) for walk in self.walks])]).astype(np.int64)
         stands = np.zeros(int(starts[-1]), np.bool_)
-        for walk, start in zip(self.walks, starts.tolist(), strict=False):
+        for walk, start in zip(self.walks, begins.tolist(), strict=False):
             stands[start + np.array(walk.places, dtype=np.int64)] = True
         return (
             self._offsets,
-            np.array([walk.feature for walk in self.walks], dtype=np.int64),
+            np.repeat(np.array([walk.feature for walk in self.walks], np.int64), [len(piece) for piece in pieces]),
             starts,
             np.array([*chain.from_iterable(walk.codes for walk in self.walks)], dtype=np.int64),
             stands,
@@ -298,8 +304,8 @@ def thresholds(domains: FeatureCodes, feature: int, cuts: Sequence[int]) -> Iter
 
 def orders(feature: int, n_codes: int, rng: PublicRng, n_orders: int) -> Iterator[Walk]:
     """Yield the walks of an unordered feature: each code against the rest, and prefixes of random, public orders."""
-    for code in range(n_codes if n_codes > 2 else 1):
-        yield Walk(feature, (code,), (0,))
+    single = tuple(range(n_codes if n_codes > 2 else 1))
+    yield Walk(feature, single, single, alone=True)
     # single codes are listed already, and all but one of the codes is the same division
     places = tuple(range(1, n_codes - 2))
     for _ in range(n_orders if places else 0):

@@ -98,7 +98,11 @@ def score_walks(histogram: IntArray, walks: Sequence[Walk], offsets: IntArray) -
     starts = np.concatenate([[0], np.cumsum(lengths)])
     order = np.concatenate([offsets[walk.feature] + np.array(walk.codes) for walk in walks])
     places = np.concatenate([start + np.array(walk.places) for walk, start in zip(walks, starts, strict=False)])
-    begins = np.repeat(starts[:-1], [len(walk) for walk in walks])
+    begins = np.where(
+        np.repeat([walk.alone for walk in walks], [len(walk) for walk in walks]),
+        places,
+        np.repeat(starts[:-1], [len(walk) for walk in walks]),
+    )
     total = histogram[:, offsets[0] : offsets[1]].sum(axis=1, keepdims=True)
     along = np.zeros((histogram.shape[0], order.size + 1, histogram.shape[2]), np.int64)
     np.cumsum(histogram[:, order], axis=1, out=along[:, 1:])
