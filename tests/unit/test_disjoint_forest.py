@@ -1,6 +1,7 @@
 """What the disjoint forest plans, how its labels fall, and that small trees give every leaf an id of its own."""
 
 import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -149,3 +150,35 @@ def test_small_trees_give_every_leaf_its_own_id_and_large_ones_share_buckets():
     assert with_own_leaves(random, most_nodes=20) is random
     few = RandomTrees.draw(encoding, 5, 4, 4, "multiway", 3)
     assert with_own_leaves(few) is few
+
+
+@pytest.mark.parametrize("composition", ["disjoint", "sequential"])
+@pytest.mark.parametrize("max_leaves", [16, 65_536])
+def test_labels_do_not_depend_on_how_many_trees_are_counted_at_once(monkeypatch, composition, max_leaves):
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.random(400), rng.random(400), rng.integers(0, 4, 400)]).astype(object)
+    X[:, 2] = [list("abcd")[int(code)] for code in X[:, 2]]
+    y = np.where(X[:, 0].astype(float) > 0.5, "yes", "no")
+
+    def fitted(epsilon):
+        forest = DisjointForestClassifier(
+            epsilon,
+            schema=MIXED,
+            n_trees=7,
+            max_depth=4,
+            composition=composition,
+            max_leaves=max_leaves,
+            random_state=1,
+        )
+        with warnings.catch_warnings(), seeded_noise(4):
+            warnings.simplefilter("ignore")
+            return forest.fit(X, y)
+
+    whole = fitted(None), fitted(1.0), fitted(1000.0)
+    monkeypatch.setattr("privet.learners.disjoint_forest.forest.MOST_BYTES", 1)  # one tree at a time
+    parts = fitted(None), fitted(1.0), fitted(1000.0)
+    np.testing.assert_array_equal(parts[0].model_.leaves.labels, whole[0].model_.leaves.labels)
+    # so large an epsilon leaves nothing to chance but the trees that records are assigned to
+    np.testing.assert_array_equal(parts[2].model_.leaves.labels, whole[2].model_.leaves.labels)
+    assert parts[1].privacy_.events == whole[1].privacy_.events
+    assert parts[1].model_.leaves.labels.shape == whole[1].model_.leaves.labels.shape

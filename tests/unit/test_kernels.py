@@ -174,3 +174,17 @@ def test_votes_are_the_same_to_the_bit_on_any_number_of_threads(n_jobs: int) -> 
     np.testing.assert_array_equal(sum_values(trees, codes, values), sum_values(trees, codes, values, n_jobs))
     one, many = (count_labels(trees, codes, labels, N_CLASSES, jobs) for jobs in (1, n_jobs))
     np.testing.assert_array_equal(one, many)
+
+
+@laws
+@given(encodings(), st.integers(0, 10**6), st.integers(0, 5), st.integers(1, 6))
+def test_counts_of_some_trees_are_those_rows_of_all_counts(encoding: Encoding, seed: int, first: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    trees = grown(FeatureCodes.of(encoding), 6, 3, seed)
+    some = (first, min(first + n, 6))
+    codes, target = random_codes(encoding, 60, seed), rng.integers(-1, N_CLASSES, 60).astype(np.int32)
+    block = Block(codes, target, np.arange(60, dtype=np.uint64), {"tree": rng.integers(-1, 7, 60)})
+    rows = slice(int(trees.leaf_offsets[some[0]]), int(trees.leaf_offsets[some[1]]))
+    for part in (None, "tree"):
+        whole = LeafClassCounts(trees, N_CLASSES, part)(block)
+        np.testing.assert_array_equal(LeafClassCounts(trees, N_CLASSES, part, some)(block), whole[rows])

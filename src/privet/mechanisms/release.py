@@ -16,7 +16,7 @@ The exact auditor has a fifth strategy, which computes the law of each outcome i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -112,6 +112,17 @@ class Release:
         """
         self.ledger.charge(event)
         return self._outcomes.choose(np.ascontiguousarray(scores, dtype=np.int64), event)
+
+    def choose_in_parts(self, parts: Iterable[IntArray], event: Event) -> Iterator[IntArray]:
+        """Do the same for rows that come in parts, so that the scores of all of them are never held at once.
+
+        The charge is made now, the draws of a part when it is asked for.
+
+        *Privacy.* That of `choose`: the rows of all parts together look at disjoint records, and each is drawn by
+        itself. How rows are divided into parts is public.
+        """
+        self.ledger.charge(event)
+        return (self._outcomes.choose(np.ascontiguousarray(part, dtype=np.int64), event) for part in parts)
 
     def cuts(self, below: IntArray, n_cuts: int, event: Event) -> IntArray:
         """Release sorted cuts that divide a feature's records evenly, all in one draw (`joint_exponential.py`).

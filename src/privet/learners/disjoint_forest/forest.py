@@ -6,9 +6,10 @@ may spend the whole budget. A leaf releases a label and nothing else; the forest
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
+from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.random_trees import RandomTrees, with_own_leaves
 
@@ -35,6 +37,7 @@ EmptyLabels = Literal["omit", "uniform"]
 FINE_GRID = 255  # split points are uniform in a node's current range: as fine as one byte for a code allows
 MAX_DEPTH = 40
 MAX_LEAVES = 65_536
+MOST_BYTES = 1 << 28  # of class counts that are held at once
 PARTS = "one part of the records for each tree"
 ALL_RECORDS = "all records"
 
@@ -53,12 +56,15 @@ class DisjointForestPlan(Plan):
         What the candidates for a label are scored by.
     labels : Event
         The release.
+    one_pass : bool
+        Whether the table is asked once, since all counts may be held at once.
     """
 
     depth: int
     disjoint: bool
     rule: LabelRule
     labels: Event
+    one_pass: bool
 
     @property
     def whole(self) -> Sequential:
@@ -83,8 +89,6 @@ class DisjointForest:
     max_leaves: int = MAX_LEAVES
     bins: int = FINE_GRID
 
-    one_pass: ClassVar[bool] = True  # over the table: the leaves are all that depends on it
-
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> DisjointForestPlan:
         """Spend everything on the labels: all of it in each tree on disjoint data, else an equal part in each tree.
 
@@ -104,7 +108,8 @@ class DisjointForest:
         )
         # Leaves of one tree are disjoint: one charge for each tree that sees a record, all of them in one event.
         labels = replace(one_tree, cost=Sequential((one_tree,) * seen_by).cost)
-        return DisjointForestPlan(self._depth(encoding), disjoint, rule, labels)
+        one_pass = 8 * self.n_trees * self.max_leaves * encoding.n_classes <= MOST_BYTES
+        return DisjointForestPlan(self._depth(encoding), disjoint, rule, labels, one_pass)
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: DisjointForestPlan) -> Forest:
         """Algorithms 1 and 2."""
@@ -117,16 +122,28 @@ class DisjointForest:
         # Alg. 2, line 22. Differs from the paper: cut into equal parts, every part would depend on every record.
         if plan.disjoint:
             table = release.coins(table, self.n_trees, "tree")
-        counts = table.aggregate(LeafClassCounts(trees, encoding.n_classes, "tree" if plan.disjoint else None))
+        own_tree = "tree" if plan.disjoint else None
+        counts = (
+            table.aggregate(LeafClassCounts(trees, encoding.n_classes, own_tree, part))
+            for part in _parts(trees, encoding.n_classes)
+        )
         # Alg. 2, line 25. Differs from the paper: a scale taken from the data ("smooth sensitivity") is not private.
-        labels = release.choose(plan.rule.scores(counts), plan.labels)
-        return Forest(encoding, trees, LeafLabels(labels.astype(np.uint16), abstain=encoding.n_classes))
+        chosen = release.choose_in_parts(map(plan.rule.scores, counts), plan.labels)
+        labels = np.concatenate([of_part.astype(np.uint16) for of_part in chosen])
+        return Forest(encoding, trees, LeafLabels(labels, abstain=encoding.n_classes))
 
     def _depth(self, encoding: Encoding) -> int:
         if self.max_depth is not None:
             return self.max_depth
         ordered = sum(column.ordered for column in encoding.columns)
         return min(fletcher_depth(ordered, encoding.n_features - ordered, self.depth_rule), MAX_DEPTH)
+
+
+def _parts(trees: ExplicitTrees | RandomTrees, n_classes: int) -> Iterator[tuple[int, int]]:
+    """Divide the trees into runs whose class counts take at most `MOST_BYTES`, or one tree at a time."""
+    at_once = max(1, MOST_BYTES // (8 * n_classes * int(np.diff(trees.leaf_offsets).max())))
+    for first in range(0, trees.n_trees, at_once):
+        yield first, min(first + at_once, trees.n_trees)
 
 
 class DisjointForestClassifier(PrivateClassifier):

@@ -27,6 +27,11 @@ class Router(Protocol):
         """Number of leaves of all trees together."""
         ...
 
+    @property
+    def leaf_offsets(self) -> IntArray:
+        """Where each tree's leaf ids begin; one entry more than there are trees."""
+        ...
+
     def as_codes(self, codes: Codes) -> Codes:
         """Return the codes in the shape and dtype that routing takes."""
         ...
@@ -89,6 +94,8 @@ class LeafClassCounts:
         Number of classes.
     part : str, optional
         The state that holds each record's tree. Without it every record is counted in every tree.
+    trees : tuple of two ints, optional
+        Count in the trees from the first number to before the second only.
 
     Notes
     -----
@@ -99,30 +106,40 @@ class LeafClassCounts:
     structure: Router
     n_classes: int
     part: str | None = None
+    trees: tuple[int, int] | None = None
 
     def __call__(self, block: Block) -> IntArray:
-        """Return int64 counts of shape (n_leaves, n_classes)."""
-        counts = np.zeros((self.structure.n_leaves, self.n_classes), np.int64)
+        """Return int64 counts of shape (number of leaves of these trees, n_classes)."""
+        first, last = self.trees or (0, self.structure.n_trees)
+        offset = int(self.structure.leaf_offsets[first])
+        counts = np.zeros((int(self.structure.leaf_offsets[last]) - offset, self.n_classes), np.int64)
         codes = self.structure.as_codes(block.codes)
-        n_rows, n_trees = codes.shape[1], self.structure.n_trees
+        n_rows = codes.shape[1]
         if self.part is not None:
             # piece by piece, so that leaf ids of all rows are never held at once
             for start in range(0, n_rows, _ASSIGNED_AT_ONCE):
                 piece = slice(start, start + _ASSIGNED_AT_ONCE)
-                trees = np.asarray(block.state[self.part][piece], dtype=np.int64)
+                trees = np.array(block.state[self.part][piece], dtype=np.int64)
+                trees[(trees < first) | (trees >= last)] = -1
                 leaves = self.structure.route_assigned(np.ascontiguousarray(codes[:, piece]), trees)
-                _count_assigned(leaves, block.target[piece], counts)
+                _count_assigned(np.where(leaves < 0, -1, leaves - offset), block.target[piece], counts)
             return counts
-        if self.structure.in_bits is not None and n_rows >= GROUP_ROWS * self.n_classes:
+        if (
+            counts.shape[0] == self.structure.n_leaves
+            and self.structure.in_bits is not None
+            and n_rows >= GROUP_ROWS * self.n_classes
+        ):
             count_in_bits(codes, block.target, self.n_classes, self.structure.in_bits, counts)
             return counts
-        scratch = np.zeros((min(n_trees, TREES_AT_ONCE), BLOCK_ROWS), np.int32)
+        scratch = np.zeros((min(last - first, TREES_AT_ONCE), BLOCK_ROWS), np.int32)
         rows, classes = np.zeros(BLOCK_ROWS, np.uint32), np.zeros(BLOCK_ROWS, np.uint32)
         for start in range(0, n_rows, BLOCK_ROWS):
             stop = min(start + BLOCK_ROWS, n_rows)
             found = _list_known(block.target[start:stop], self.n_classes, rows, classes)
-            for tree in range(0, n_trees, TREES_AT_ONCE):
-                leaves = scratch[: min(TREES_AT_ONCE, n_trees - tree)]
+            for tree in range(first, last, TREES_AT_ONCE):
+                leaves = scratch[: min(TREES_AT_ONCE, last - tree)]
                 self.structure.route_block(codes, start, stop, tree, leaves)
+                if offset:
+                    leaves -= offset
                 _count(leaves, rows, classes, found, counts)
         return counts
