@@ -9,6 +9,7 @@ OLD := -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ign
 
 VERSION ?= 3.13
 OTHER_PYTHON ?= python$(VERSION)
+OTHER_TESTS ?= tests/unit
 
 COVERED_TESTS ?= tests src
 KERNEL_TESTS := $(addprefix tests/unit/test_,hashing.py kernels.py grids.py gradients.py structure.py)
@@ -30,7 +31,7 @@ lowest: .venv-lowest/stamp ## run the quick unit tests on the lowest versions th
 	.venv-lowest/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not slow" $(OLD) tests/unit $(PYTEST_ARGS)
 
 other: .venv-$(VERSION)/stamp ## run the quick unit tests on another Python: make other VERSION=3.13
-	.venv-$(VERSION)/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not slow" tests/unit $(PYTEST_ARGS)
+	.venv-$(VERSION)/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not slow" $(OTHER_TESTS) $(PYTEST_ARGS)
 
 # Coverage does not see inside of machine code, so tests of kernels run a second time without the compiler. Whole numbers
 # are meant to wrap around there, of which NumPy warns and machine code does not.
