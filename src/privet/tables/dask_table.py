@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +17,7 @@ from privet.tables.pieces import bundled
 from privet.tables.piecewise import Reading, Records
 from privet.tables.protocol import IntArray, Kernel
 from privet.tables.source import Layout, check_layouts
+from privet.tables.streamed_there import CountPiece, Placed, StreamedThere, apply, can_stream
 from privet.tables.units import bound_pieces
 
 _ADDED_AT_ONCE = 8  # parts that one task adds up, on the way to one sum
@@ -71,12 +73,12 @@ class DaskTable(Described):
         self.source = source
         self.client = client
 
-    def encoded(self, job: Job) -> EncodedOnDask:
-        """Check names and types, then let the workers encode their pieces."""
+    def encoded(self, job: Job) -> EncodedOnDask | StreamedThere:
+        """Check names and types, then let the workers encode their pieces; for one pass over files, when it comes."""
         client = current_client() if self.client is None else self.client
         reading = job.reading
-        carried = client.submit(_itself, reading, pure=False)
         if hasattr(self.source, "to_delayed"):
+            carried = client.submit(_itself, reading, pure=False)
             check_layouts([Layout("the Dask frame", empty_frame(self.source))], reading)
             chosen = self.source[list(reading.columns)]
             partitions = client.compute(chosen.to_delayed())
@@ -84,7 +86,11 @@ class DaskTable(Described):
         else:
             files = FileSource.found(self.source, reading)
             check_layouts(files.layouts(), reading)
-            records = _each(client, tasks.encode_piece, bundled(files.pieces()), carried)
+            pieces = bundled(files.pieces())
+            if can_stream(job, pieces):
+                return StreamedThere(reading, pieces, partial(_add_up_pieces, client))
+            carried = client.submit(_itself, reading, pure=False)
+            records = _each(client, tasks.encode_piece, pieces, carried)
         summaries = client.gather(_each(client, tasks.summary, records))
         table = EncodedOnDask(client, reading.encoding, _blocks(client, records, summaries, reading))
         table.n_read = tasks.n_read(summaries)
@@ -120,11 +126,8 @@ class EncodedOnDask:
     def aggregate(self, kernel: Kernel) -> IntArray:
         """Run a kernel over all blocks in the workers, add up its integers on the way, and fetch one sum."""
         parts = [self._client.submit(tasks.integers, *arguments, pure=False) for arguments in self._arguments(kernel)]
-        while len(parts) > 1:
-            groups = [parts[start : start + _ADDED_AT_ONCE] for start in range(0, len(parts), _ADDED_AT_ONCE)]
-            parts = [self._client.submit(tasks.added, *group, pure=False) for group in groups]
         zeros = tasks.integers(kernel, self._nothing, self._nothing.state)
-        return tasks.added(zeros, *(part.result() for part in parts))
+        return tasks.added(zeros, *_added_up(self._client, parts))
 
     def derive(self, name: str, kernel: Kernel) -> EncodedOnDask:
         """Return a table in which each record also has the kernel's value under `name`."""
@@ -148,6 +151,19 @@ class EncodedOnDask:
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("a table holds private records and is never pickled; save the model instead")
+
+
+def _added_up(client: Any, parts: Sequence[Any]) -> list[IntArray]:
+    """Let the workers add up arrays, some at a time; return their one sum, or nothing of nothing."""
+    while len(parts) > 1:
+        groups = [parts[start : start + _ADDED_AT_ONCE] for start in range(0, len(parts), _ADDED_AT_ONCE)]
+        parts = [client.submit(tasks.added, *group, pure=False) for group in groups]
+    return [part.result() for part in parts]
+
+
+def _add_up_pieces(client: Any, items: Sequence[Placed], work: CountPiece) -> IntArray:
+    carried = client.submit(_itself, work, pure=False)
+    return _added_up(client, [client.submit(apply, carried, item, pure=False) for item in items])[0]
 
 
 def _blocks(client: Any, records: Sequence[Any], summaries: Sequence[tasks.Summary], reading: Reading) -> list[Any]:

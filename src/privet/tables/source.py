@@ -68,7 +68,12 @@ def check_layouts(layouts: Iterable[Layout], reading: Reading) -> None:
         file. It depends on names and declared types alone.
     """
     first: tuple[str, dict[str, str]] | None = None
+    last: Any = None
     for layout in layouts:
+        declared_by_file = getattr(layout.empty, "schema", None)  # of Arrow tables
+        if last is not None and declared_by_file is not None and declared_by_file.equals(last):
+            continue  # the next of many files of the same kind, in each of which there may be many columns
+        last = declared_by_file
         try:
             opened = open_frame(layout.empty)
             opened.places(reading.columns)

@@ -6,6 +6,7 @@ import operator
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from privet.errors import ParameterError
@@ -18,6 +19,7 @@ from privet.tables.pieces import bundled
 from privet.tables.piecewise import Reading, Records
 from privet.tables.protocol import IntArray, Kernel
 from privet.tables.source import Layout, check_layouts
+from privet.tables.streamed_there import CountPiece, Placed, StreamedThere, can_stream
 from privet.tables.units import bound_pieces
 
 _ROWS_BOUNDED_AT_ONCE = 1 << 24  # of units, by one task; takes some 80 bytes a row
@@ -73,8 +75,8 @@ class SparkTable(Described):
         self.source = source
         self.session = session
 
-    def encoded(self, job: Job) -> EncodedOnSpark:
-        """Check names and types, then let the executors encode their pieces."""
+    def encoded(self, job: Job) -> EncodedOnSpark | StreamedThere:
+        """Check names and types, then let the executors encode their pieces; for one pass over files, when it comes."""
         reading = job.reading
         if hasattr(self.source, "mapInArrow"):
             context = _context(self.source.sparkSession)
@@ -88,6 +90,8 @@ class SparkTable(Described):
             files = FileSource.found(self.source, reading)
             check_layouts(files.layouts(), reading)
             pieces = bundled(files.pieces())
+            if can_stream(job, pieces):
+                return StreamedThere(reading, pieces, partial(_add_up_pieces, context))
             carried = context.broadcast(reading)
             encoded = context.parallelize(pieces, max(1, len(pieces))).map(
                 lambda piece: tasks.encode_piece(piece, carried.value)
@@ -98,6 +102,13 @@ class SparkTable(Described):
         table = EncodedOnSpark(context, reading.encoding, _blocks(context, kept, summaries, reading), (kept,))
         table.n_read = tasks.n_read(summaries)
         return table
+
+
+def _add_up_pieces(context: Any, items: Sequence[Placed], work: CountPiece) -> IntArray:
+    carried = context.broadcast(work)
+    parts = context.parallelize(items, len(items)).map(lambda placed: carried.value(placed))
+    total: IntArray = parts.treeReduce(tasks.added)
+    return total
 
 
 def active_session() -> Any:
