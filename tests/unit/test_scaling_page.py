@@ -9,6 +9,7 @@ import pytest
 
 import privet
 from privet import Categorical, Numeric, Schema
+from privet.testing import seeded_noise
 
 PAGE = (Path(__file__).parents[2] / "docs" / "scaling.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -53,13 +54,45 @@ def test_the_examples_of_files_queries_and_lazy_frames_run(visits, example):
     assert model.predict(visits.drop(columns="readmitted")).shape == (600,)
 
 
+def attached_example(words):
+    """Return the example of a database, with another one attached."""
+    (example,) = (each for each in EXAMPLES if "postgres" in each)
+    changed = example.replace("'dbname=hospital' AS hospital (TYPE postgres, READ_ONLY)", words)
+    assert changed != example
+    return changed
+
+
 def test_the_example_of_an_attached_database_runs(visits):
-    """On a database of DuckDB itself: the extension for PostgreSQL is a download, which tests do without."""
     duckdb = pytest.importorskip("duckdb")
     with duckdb.connect("hospital.duckdb") as database:
         database.execute("CREATE SCHEMA public")
         database.register("frame", visits)
         database.execute("CREATE TABLE public.visits AS SELECT * FROM frame")
-    (example,) = (each for each in EXAMPLES if "postgres" in each)
-    exec(example.replace("'dbname=hospital' AS hospital (TYPE postgres, READ_ONLY)", "'hospital.duckdb' AS hospital"))
+    exec(attached_example("'hospital.duckdb' AS hospital"))
     assert privet.load("model.json").privacy_.epsilon == 1.0
+
+
+def test_the_example_of_an_attached_postgresql_makes_the_model_of_a_frame(visits, postgres_server, monkeypatch):
+    """DuckDB's extension is a package of its own, for one version of DuckDB each."""
+    duckdb = pytest.importorskip("duckdb")
+    package = pytest.importorskip("duckdb_extension_postgres_scanner", reason="DuckDB's extension is not installed")
+    folder = Path(package.__file__).parent / "extensions" / f"v{duckdb.__version__}"
+    if not folder.is_dir():
+        pytest.skip(f"DuckDB's extension for PostgreSQL is not installed for DuckDB {duckdb.__version__}")
+    types = "age integer, ward text, year integer, readmitted text"
+    rows = ", ".join(str(tuple(row)) for row in visits.itertuples(index=False))
+    postgres_server.sql(f"DROP TABLE IF EXISTS visits; CREATE TABLE visits ({types}); INSERT INTO visits VALUES {rows}")
+    connect = duckdb.connect
+
+    def with_extension():
+        connection = connect(config={"extension_directory": str(Path.cwd() / "extensions")})
+        connection.execute(f"INSTALL '{folder / 'postgres_scanner.duckdb_extension'}'; LOAD postgres_scanner")
+        return connection
+
+    monkeypatch.setattr(duckdb, "connect", with_extension)
+    with seeded_noise(3):
+        exec(attached_example(f"'{postgres_server.url()}' AS hospital (TYPE postgres, READ_ONLY)"))
+    with seeded_noise(3):
+        in_memory = privet.BoostingClassifier(epsilon=1.0, schema=privet.Schema.load("visits.yaml"))
+        in_memory.fit(visits.drop(columns="readmitted"), visits["readmitted"]).save("in_memory.json")
+    assert Path("model.json").read_text(encoding="utf-8") == Path("in_memory.json").read_text(encoding="utf-8")
