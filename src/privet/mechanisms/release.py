@@ -17,7 +17,7 @@ The exact auditor has a fifth strategy, which computes the law of each outcome i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
@@ -177,23 +177,17 @@ class Release:
         with self.ledger.mixture(planned.weights):
             yield tuple(PartOf(divided, name, part) for part in range(len(planned.weights)))
 
-    @contextmanager
-    def filter(self, planned: Filter) -> Iterator[None]:
+    def filter(self, planned: Filter) -> AbstractContextManager[None]:
         """Charges inside may depend on released values; together they never exceed the planned cap."""
-        with self.ledger.filter(planned.name, planned.cap):
-            yield
+        return self.ledger.filter(planned.name, planned.cap)
 
-    @contextmanager
-    def parallel(self, planned: Parallel) -> Iterator[None]:
+    def parallel(self, planned: Parallel) -> AbstractContextManager[None]:
         """Charges and branches inside see disjoint records: the largest counts, and stays within what was planned."""
-        with self.ledger.parallel(planned.cost):
-            yield
+        return self.ledger.parallel(planned.cost)
 
-    @contextmanager
-    def branch(self, planned: Sequential) -> Iterator[None]:
+    def branch(self, planned: Sequential) -> AbstractContextManager[None]:
         """Charges inside look at the same part of a mixture or a parallel scope; their sum stays as planned."""
-        with self.ledger.branch(planned.cost):
-            yield
+        return self.ledger.branch(planned.cost)
 
 
 class Drawn:
