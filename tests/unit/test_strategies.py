@@ -334,6 +334,8 @@ def test_wrong_strategies_are_refused():
 def test_hard_labels_have_fixed_rules_for_ties_and_empty_leaves():
     assert hard_labels(np.array([[2, 2, 1], [0, 0, 0], [0, 1, 5]])).tolist() == [[1, 0, 0], [0, 0, 0], [0, 0, 1]]
     assert hard_labels(np.array([[2, 2], [0, 0], [0, 1]])).tolist() == [[0], [0], [1]]
+    to_the_letter = hard_labels(np.array([[2, 2, 1], [0, 0, 0], [0, 1, 5]]), "first class")
+    assert to_the_letter.tolist() == [[1, 0, 0], [1, 0, 0], [0, 0, 1]]
 
 
 def test_voting_rules():

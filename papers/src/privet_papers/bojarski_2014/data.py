@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privet.randomness.public import public_rng
 from privet.schema.encoding import Encoding
-from privet_papers.framework.data import TARGET, DataFolder, public_schema
+from privet_papers.framework.data import ADULT_ROWS, TARGET, DataFolder, binary_adult, public_schema
 
 if TYPE_CHECKING:
     import pandas as pd
 
-ADULT_ROWS = 32_561  # the training file of the Adult data, which the paper's n is
 QUANTUM_ROWS, QUANTUM_FEATURES = 50_000, 78
 FINE_GRID = 255
 
@@ -77,7 +76,7 @@ def frame(name: str, data: DataFolder) -> pd.DataFrame:
     loaded = data.load(benchmark.file)
     table = pd.concat([loaded.X, loaded.y.rename(TARGET)], axis=1)
     if benchmark.file == "adult":
-        table = table.iloc[:ADULT_ROWS]
+        table = table.iloc[:ADULT_ROWS]  # the paper's n
     if benchmark.file == "covertype":
         table = table.assign(**{TARGET: (table[TARGET] == 2).astype(int)})  # as in LIBSVM's collection, which it cites
     return binary_adult(table) if name == "adult, 123 binary" else table
@@ -93,28 +92,6 @@ def split(name: str, seed: int, data: DataFolder) -> Split:
     test, validation, train = np.split(order, [n_test, n_test + n_validation])
     codes = encoding.encode(table.drop(columns=TARGET))
     return Split(encoding, codes, encoding.encode_target(table[TARGET]), train, validation, test)
-
-
-def binary_adult(table: pd.DataFrame) -> pd.DataFrame:
-    """Return Adult in the 123 binary features of LIBSVM's a9a.
-
-    Quintiles of age, fnlwgt, education_num and hours_per_week (5 each), zero or not for capital gain and loss (2 each),
-    and one feature for each of 99 categories; a missing category sets none.
-    """
-    import pandas as pd
-
-    columns: dict[str, Any] = {}
-    for name in ("age", "fnlwgt", "education_num", "hours_per_week"):
-        rank = table[name].rank(method="first", pct=True)
-        for fifth in range(5):
-            columns[f"{name} {fifth}"] = (rank > fifth / 5) & (rank <= (fifth + 1) / 5)
-    for name in ("capital_gain", "capital_loss"):
-        columns[f"{name} none"], columns[f"{name} some"] = table[name] == 0, table[name] > 0
-    for name in table.columns.drop(TARGET):
-        if not pd.api.types.is_numeric_dtype(table[name]):
-            for value in sorted(table[name].dropna().unique()):
-                columns[f"{name} {value}"] = (table[name] == value).fillna(False).astype(bool)
-    return pd.DataFrame({**columns, TARGET: table[TARGET]})
 
 
 def quantum() -> pd.DataFrame:

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from privet.errors import ParameterError
 from privet.schema.domains import Categorical, Numeric
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 TARGET = "target"
 VARIABLE = "PRIVET_DATA"
+ADULT_ROWS = 32_561  # of the training file of the Adult data, which comes first
 DOMAINS_ARE_PUBLIC = (
     "Benchmark domains are taken as public knowledge, as the papers do: bounds, categories and classes are "
     "those of the data set as published. The stated epsilon is conditional on that."
@@ -112,6 +113,28 @@ def public_schema(frame: pd.DataFrame, *, categorical: tuple[str, ...] = ()) -> 
             # A column that never varies still needs a domain of some width.
             features[str(name)] = Numeric(low, high if high > low else low + 1.0, missing=missing)
     return Schema(features=features, target=Categorical(_values(frame[TARGET].dropna())))
+
+
+def binary_adult(table: pd.DataFrame) -> pd.DataFrame:
+    """Return Adult in the 123 binary features of LIBSVM's a9a.
+
+    Quintiles of age, fnlwgt, education_num and hours_per_week (5 each), zero or not for capital gain and loss (2 each),
+    and one feature for each of 99 categories; a missing category sets none.
+    """
+    import pandas as pd
+
+    columns: dict[str, Any] = {}
+    for name in ("age", "fnlwgt", "education_num", "hours_per_week"):
+        rank = table[name].rank(method="first", pct=True)
+        for fifth in range(5):
+            columns[f"{name} {fifth}"] = (rank > fifth / 5) & (rank <= (fifth + 1) / 5)
+    for name in ("capital_gain", "capital_loss"):
+        columns[f"{name} none"], columns[f"{name} some"] = table[name] == 0, table[name] > 0
+    for name in table.columns.drop(TARGET):
+        if not pd.api.types.is_numeric_dtype(table[name]):
+            for value in sorted(table[name].dropna().unique()):
+                columns[f"{name} {value}"] = (table[name] == value).fillna(False).astype(bool)
+    return pd.DataFrame({**columns, TARGET: table[TARGET]})
 
 
 def _values(column: pd.Series) -> tuple[str | int | float | bool, ...]:

@@ -11,6 +11,7 @@ from privet_papers.tajima_2025.cells import BINS, accuracy
 
 PAPER = "Tajima, Wu and Houmansadr 2025"
 DATA = ("car", "iris", "balance_scale", "adult", "heart_cleveland", "mushroom")
+SMALL = ("car", "iris", "balance_scale")
 LARGE = ("adult", "heart_cleveland", "mushroom")  # too many cells for one ensemble
 # What decides the results; other learners do not.
 SOURCES = (
@@ -43,7 +44,7 @@ def cell(name: str = "car", **settings: Any) -> Cell:
         "n_trees": 128,
         "depth": 4,
     }
-    return Cell(accuracy, {**base, **settings}, data=(name.removesuffix("-one-hot"),))
+    return Cell(accuracy, {**base, **settings}, data=(name,))
 
 
 def summary(

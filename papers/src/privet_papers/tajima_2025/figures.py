@@ -40,8 +40,7 @@ def by_shape(rows: list[Row]) -> Figure:
     for panel, key, label, axes in zip(
         ("depth", "trees"), ("depth", "n_trees"), ("depth h", "trees"), panels, strict=True
     ):
-        shown = [{**row, "line": f"{row['voting']} voting"} for row in rows if row["panel"] == panel]
-        _draw(axes, shown, key)
+        _draw(axes, [row for row in rows if row["panel"] == panel], key)
         axes.set(xlabel=label, ylabel="accuracy")
     panels[1].set_xscale("log", base=2)
     panels[0].legend()

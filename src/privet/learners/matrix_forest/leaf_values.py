@@ -12,21 +12,33 @@ from privet.tables.protocol import Floats, IntArray
 from privet.trees.kernels.vote import sum_values
 
 LeafVoting = Literal["weight", "hard", "balanced", "probability"]
+EmptyLeaves = Literal["no vote", "first class"]
 VOTINGS = ("weight", "hard", "balanced", "probability")
 
 
-def hard_labels(counts: IntArray) -> IntArray:
+def hard_labels(counts: IntArray, empty: EmptyLeaves = "no vote") -> IntArray:
     """Return the label of each leaf as a one-hot row (L in Definition 8); for two classes the second column alone.
 
+    Parameters
+    ----------
+    counts : int64 array of shape (leaves, classes)
+        Class counts of trees on disjoint records.
+    empty : {"no vote", "first class"}
+        What a leaf without records does. *no vote*: nothing. *first class*: it votes for the first class, as line 7 of
+        Algorithm 2 has it to the letter: the largest of equal counts is the first one.
+
+    Notes
+    -----
     *Privacy.* Adding or removing a record changes one leaf's label: two entries of a row move by one, or one entry of
-    the column. Ties go to the first class. A leaf without records has no vote, which is one entry less; of two
-    classes it votes for the first.
+    the column. Ties go to the first class. That a leaf without records has no vote changes one entry less; of two
+    classes it votes for the first in any case.
     """
     if counts.shape[1] == 2:
         return (counts[:, 1:] > counts[:, :1]).astype(np.int64)
     labels = np.zeros_like(counts)
     labels[np.arange(len(counts)), counts.argmax(axis=1)] = 1
-    labels[counts.sum(axis=1) == 0] = 0
+    if empty == "no vote":
+        labels[counts.sum(axis=1) == 0] = 0
     return labels
 
 

@@ -12,7 +12,7 @@ from privet.errors import ParameterError
 from privet.estimators.learning import Hints
 from privet.learners.matrix_forest.designs import Measurement, StrategyDesign, design_in_closed_form, make_design
 from privet.learners.matrix_forest.domain_cells import CellClassCounts, DomainCells
-from privet.learners.matrix_forest.leaf_values import LeafVoting, cell_votes, hard_labels, leaf_values
+from privet.learners.matrix_forest.leaf_values import EmptyLeaves, LeafVoting, cell_votes, hard_labels, leaf_values
 from privet.learners.matrix_forest.settings import Ensemble, Mode, Setting, encode_batch
 from privet.learners.matrix_forest.subsets import covering_subsets, random_subsets
 from privet.learners.matrix_forest.tuning import EnsembleShape, depth_from_counts, shape_from_public_facts, shapes
@@ -55,6 +55,7 @@ class MatrixForest:
     bins: int = 4
     seed: int = 0
     batch: Any = None
+    empty: EmptyLeaves = "no vote"  # of hard votes; the estimator keeps to this, the paper has the other
 
     def uses_rows(self, encoding: Encoding, share: Share) -> bool:
         """Whether the shape is chosen from public facts."""
@@ -109,7 +110,7 @@ class MatrixForest:
         # "The training data is randomly split": by secret coins. Differs from the paper: equal parts would cost more.
         divided = release.coins(table, trees.n_trees, "tree")
         counts = divided.aggregate(LeafClassCounts(trees, n_classes, part="tree"))
-        return hard_labels(counts) if setting.hard else counts
+        return hard_labels(counts, self.empty) if setting.hard else counts
 
     def _answer(
         self, design: StrategyDesign, estimates: list[NDArray[np.float64]], encoding: Encoding
