@@ -70,23 +70,32 @@ def test_list_shows_paper_title_and_status(toy: list[str]) -> None:
     runner.invoke(app, ["reproduce", "good", *toy])
     runner.invoke(app, ["reproduce", "bad", *toy])
     listed = runner.invoke(app, ["reproduce", *toy]).output.splitlines()
-    assert listed == [
+    assert listed[:3] == [
         "good     Nobody 2026: Halves  [done]",
         "bad      Nobody 2026: Halves  [partial, 1 of 2 cells]",
         "stopped  Nobody 2026: Halves  [new]",
     ]
+    assert listed[3:] == [f"(none)   {what}: {why}" for what, why in privet_papers.framework.LEFT_OUT]
+
+
+def test_all_runs_every_entry_and_says_what_changed_beyond_noise(toy: list[str], tmp_path: Path) -> None:
+    earlier = tmp_path / "earlier"
+    earlier.mkdir()
+    runner, out = CliRunner(), Path(toy[1])
+    runner.invoke(app, ["reproduce", "good", *toy])
+    table = (out / "good.csv").read_text(encoding="utf-8").splitlines()
+    (earlier / "good.csv").write_text("\n".join([table[0], *(f"{line}9" for line in table[1:])]), encoding="utf-8")
+    result = runner.invoke(app, ["reproduce", "--all", "--hours", "0", "--against", str(earlier), *toy])
+    assert "good: 0 cells computed, 2 reused" in result.output
+    assert "figures changed beyond noise against" in result.output
+    assert "the time is up; the same command goes on from there" in result.output
+    assert runner.invoke(app, ["reproduce", "good", "--all", *toy]).exit_code != 0
 
 
 def test_missing_packages_are_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reproduce, "EXTRA", ("pandas", "no_such_package"))
     error = CliRunner().invoke(app, ["reproduce"]).exception
     assert str(error) == "reproduce needs no_such_package; pip install privet-papers"
-
-
-def test_list_says_when_there_is_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(privet_papers.framework, "MODULES", ())
-    result = CliRunner().invoke(app, ["reproduce"])
-    assert (result.exit_code, result.output) == (0, "no entries yet\n")
 
 
 def test_run_says_what_it_did_and_where_the_results_are(toy: list[str]) -> None:

@@ -1,15 +1,17 @@
 """Every table and figure of the papers, run again: `privet reproduce NAME --data DIR`.
 
-Each paper has a module that exports `ENTRIES`; adding its name to `MODULES` is all that it takes to be found.
+Each paper has modules that export `ENTRIES`, named in `MODULES`, and a module `claims` that says what it claims. What
+of a paper has no entry is in `LEFT_OUT`, with the reason.
 """
 
 from difflib import get_close_matches
 from importlib import import_module
 
 from privet.errors import ParameterError
+from privet_papers.framework.claims import Claim
 from privet_papers.framework.entry import Cell, Entry, Outcome
 
-__all__ = ["MODULES", "Cell", "Entry", "Outcome", "entries", "find"]
+__all__ = ["LEFT_OUT", "MODULES", "Cell", "Entry", "Outcome", "claims", "entries", "find"]
 
 MODULES: tuple[str, ...] = (
     "privet_papers.bojarski_2014.entries",
@@ -21,6 +23,28 @@ MODULES: tuple[str, ...] = (
     "privet_papers.bai_2021.private_entries",
     "privet_papers.bai_2021.pixel_entries",
 )
+
+PAPERS: tuple[str, ...] = ("bojarski_2014", "fletcher_islam_2017", "tajima_2025", "bai_2021", "vos_2023")
+DIAGRAM = "it explains the method"
+LEFT_OUT: tuple[tuple[str, str], ...] = (
+    ("Fletcher and Islam 2017, Table 1", "it lists the data sets"),
+    ("Fletcher and Islam 2017, Figures 1 to 3", DIAGRAM),
+    ("Tajima, Wu and Houmansadr 2025, Table 1", "it lists the data sets"),
+    ("Bai et al. 2021, Table 1", "it lists the data sets"),
+    ("Bai et al. 2021, Figures 1 and 2", DIAGRAM),
+    (
+        "Bai et al. 2021, Tables 3 and 5",
+        "rotation forests, MPSVM trees and HobRaF are other authors' methods, which the paper cites without describing",
+    ),
+    ("Vos et al. 2023, Table I", "it lists the properties of earlier methods"),
+    ("Vos et al. 2023, Table IV", "it lists the data sets"),
+)
+
+
+def claims() -> list[tuple[str, str, tuple[Claim, ...]]]:
+    """Return each paper's title, what holds of its privacy, and its claims, in the order of `PAPERS`."""
+    modules = [import_module(f"privet_papers.{paper}.claims") for paper in PAPERS]
+    return [(module.PAPER, module.PRIVACY, module.CLAIMS) for module in modules]
 
 
 def entries() -> dict[str, Entry]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -29,6 +30,17 @@ def reproduce(
         typer.Option(help="Folder of benchmark files NAME.parquet; or set PRIVET_DATA.", metavar="DIR"),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Reduced settings, for a first look.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Run every entry.")] = False,
+    hours: Annotated[
+        float | None, typer.Option(help="Begin nothing after so many hours; run again to go on.", min=0.0)
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(help="Folder of earlier results: say what has changed beyond noise.", metavar="DIR"),
+    ] = None,
+    claims: Annotated[
+        bool, typer.Option("--claims", help="Write what the papers claim and what holds, from the results.")
+    ] = False,
     out: Annotated[Path, typer.Option(help="Folder for results.", metavar="DIR")] = Path("results"),
     jobs: Annotated[int, typer.Option(help="Number of processes.", min=1)] = 2,
 ) -> None:
@@ -40,41 +52,76 @@ def reproduce(
     absent = [package for package in EXTRA if find_spec(package) is None]
     if absent:
         raise ParameterError(f"reproduce needs {', '.join(absent)}; pip install privet-papers")
+    if claims:
+        _write_claims(out)
+        return
+    if everything and names:
+        raise ParameterError("--all runs every entry: leave out the names, or --all")
     folder = DataFolder.at(data)
-    if not names:
+    if not names and not everything:
         _list(list(entries().values()), folder, out)
         return
+    deadline = None if hours is None else time.monotonic() + 3600 * hours
     failed = False
-    for entry in [find(name) for name in names]:  # a misspelt name is reported before hours of work
-        failed |= not _run(entry, folder, out, quick=quick, jobs=jobs)
+    # A misspelt name is reported before hours of work.
+    for entry in list(entries().values()) if everything else [find(name) for name in names or ()]:
+        failed |= not _run(entry, folder, out, quick=quick, jobs=jobs, deadline=deadline)
+        if against is not None and not quick:
+            _compare(entry.name, against, out)
     if failed:
         raise typer.Exit(Exit.FAILED)
 
 
 def _list(known: list[Entry], data: DataFolder, out: Path) -> None:
+    from privet_papers.framework import LEFT_OUT
     from privet_papers.framework.runner import statuses
 
-    if not known:
-        typer.echo("no entries yet")
-        return
     width = max(len(entry.name) for entry in known)
     for entry, status in statuses(known, data, out):
         typer.echo(f"{entry.name:<{width}}  {entry.paper}: {entry.title}  [{status}]")
+    for what, why in LEFT_OUT:
+        typer.echo(f"{'(none)':<{width}}  {what}: {why}")
 
 
-def _run(entry: Entry, data: DataFolder, out: Path, *, quick: bool, jobs: int) -> bool:
-    """Run one entry and say what came of it; return whether all cells have a result."""
+def _write_claims(results: Path) -> None:
+    from privet_papers.framework import claims
+    from privet_papers.framework.claims import write_claims
+
+    for file in write_claims(claims(), results):
+        typer.echo(f"wrote {file}")
+
+
+def _compare(name: str, before: Path, now: Path) -> None:
+    """Say what a run has changed against earlier results."""
+    from privet_papers.framework.changes import changes
+
+    files = before / f"{name}.csv", now / f"{name}.csv"
+    if not all(file.is_file() for file in files):
+        return
+    found = changes(*files)
+    if found is None:
+        typer.echo(f"{name}: has other rows than the results in {before}")
+    else:
+        typer.echo(f"{name}: {len(found)} figures changed beyond noise against {before}")
+        for change in found:
+            typer.echo(f"{name}:   {change}")
+
+
+def _run(entry: Entry, data: DataFolder, out: Path, *, quick: bool, jobs: int, deadline: float | None) -> bool:
+    """Run one entry and say what came of it; return whether no cell failed."""
     from privet_papers.framework.runner import run
 
     try:
         with _progress_bar(entry.name) as progress:
-            report = run(entry, data, out, quick=quick, jobs=jobs, progress=progress)
+            report = run(entry, data, out, quick=quick, jobs=jobs, progress=progress, deadline=deadline)
     except KeyboardInterrupt:
         typer.echo(f"{entry.name}: stopped; finished cells are kept, the same command goes on from there", err=True)
         raise typer.Exit(Exit.STOPPED) from None
     typer.echo(f"{entry.name}: {report.computed} cells computed, {report.reused} reused")
     if report.absent:
         typer.echo(f"{entry.name}: left out, data absent: {', '.join(report.absent)}")
+    if report.left:
+        typer.echo(f"{entry.name}: {report.left} cells are left: the time is up; the same command goes on from there")
     for failure in report.failures:
         typer.echo(f"{entry.name}: failed: {dict(failure.cell.settings)}: {failure.error}", err=True)
     for file in report.files:

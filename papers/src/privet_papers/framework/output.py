@@ -9,6 +9,8 @@ from privet_papers.framework.data import DOMAINS_ARE_PUBLIC
 from privet_papers.framework.entry import Entry, Row
 from privet_papers.framework.plots import common_style, save_svg
 
+MOST_ROWS_OF_A_PAGE = 200  # longer tables are read by nobody
+
 
 def write_results(
     entry: Entry, rows: list[Row], folder: Path, *, command: str, absent: Sequence[str], reads_data: bool
@@ -52,17 +54,25 @@ def write_csv(rows: Sequence[Row], path: Path) -> None:
 
 def markdown(entry: Entry, rows: Sequence[Row], *, command: str, notes: Sequence[str], absent: Sequence[str]) -> str:
     """Return the page of an entry: what it is, the table, the figure, the notes and the command."""
-    names = columns(rows)
     lines = [f"# {entry.title}", "", f"{entry.paper}. Made by `{command}`.", ""]
     if entry.plot is not None:
         lines += [f"![{entry.title}]({entry.name}.svg)", ""]
-    lines += [_line(names), _line(["---"] * len(names))]
-    lines += [_line([as_text(row.get(name)) for name in names]) for row in rows]
+    if len(rows) > MOST_ROWS_OF_A_PAGE:
+        lines.append(f"All {len(rows):,} rows are in [{entry.name}.csv]({entry.name}.csv).")
+    else:
+        lines += table_lines(rows)
     if absent:
         lines += ["", f"Left out, since the data is absent: {', '.join(absent)}."]
     if notes:
         lines += ["", "## Notes", "", *(f"- {note}" for note in notes)]
     return "\n".join(lines) + "\n"
+
+
+def table_lines(rows: Sequence[Row]) -> list[str]:
+    """Return rows as the lines of a Markdown table."""
+    names = columns(rows)
+    body = [_line([as_text(row.get(name)) for name in names]) for row in rows]
+    return [_line(names), _line(["---"] * len(names)), *body]
 
 
 def columns(rows: Sequence[Row]) -> list[str]:

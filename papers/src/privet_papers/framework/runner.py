@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -54,13 +55,14 @@ class Failure:
 
 @dataclass(frozen=True)
 class RunReport:
-    """What a run did. No files are written where a cell failed."""
+    """What a run did. No files are written where a cell failed, or is left for another run."""
 
     files: tuple[Path, ...]
     computed: int
     reused: int
     failures: tuple[Failure, ...]
     absent: tuple[str, ...]
+    left: int = 0
 
 
 class NoteProgress(Protocol):
@@ -94,6 +96,7 @@ def run(
     quick: bool = False,
     jobs: int = 1,
     progress: NoteProgress = lambda done, total: None,
+    deadline: float | None = None,
 ) -> RunReport:
     """Compute what is missing of an entry and write its results.
 
@@ -114,6 +117,8 @@ def run(
         Number of processes; with 1 everything runs in this one.
     progress : callable
         Called with the number of cells computed, and of those to compute.
+    deadline : float, optional
+        By `time.monotonic`: no cell is begun after it.
     """
     if jobs < 1:
         raise ParameterError(f"jobs must be at least 1, got {jobs}")
@@ -126,14 +131,15 @@ def run(
     failures: list[Failure] = []
     missing = {key: cell for key, cell in work.cells.items() if key not in results}
     progress(0, len(missing))
-    for key, answer in _compute(missing, data, jobs):
+    for key, answer in _compute(missing, data, jobs, deadline):
         if isinstance(answer, Failure):
             failures.append(answer)
         else:
             results[key] = work.cache.put(key, work.cells[key], answer)
         progress(len(results) - reused + len(failures), len(missing))
     files: tuple[Path, ...] = ()
-    if not failures:
+    left = len(work.cells) - len(results) - len(failures)
+    if not failures and not left:
         reads_data = any(cell.data for cell in work.cells.values())
         outcomes = [Outcome(cell.settings, results[key]) for key, cell in work.cells.items()]
         files = write_results(
@@ -144,22 +150,35 @@ def run(
             absent=work.absent,
             reads_data=reads_data,
         )
-    return RunReport(files, len(results) - reused, reused, tuple(failures), work.absent)
+    return RunReport(files, len(results) - reused, reused, tuple(failures), work.absent, left)
 
 
-def _compute(cells: dict[str, Cell], data: DataFolder, jobs: int) -> Iterator[tuple[str, Result | Failure]]:
-    """Yield the answers as they come, in this process or from others."""
+def _compute(
+    cells: dict[str, Cell], data: DataFolder, jobs: int, deadline: float | None
+) -> Iterator[tuple[str, Result | Failure]]:
+    """Yield the answers as they come, in this process or from others; after the deadline no cell is begun."""
+
+    def in_time() -> bool:
+        return deadline is None or time.monotonic() < deadline
+
     if jobs == 1 or len(cells) < 2:
         for key, cell in cells.items():
+            if not in_time():
+                return
             yield key, _answer(cell, data)
         return
     # Spawned, not forked: compiled kernels and thread pools do not survive a fork.
     context = multiprocessing.get_context("spawn")
+    waiting, running = iter(cells.items()), dict[Future[Result | Failure], str]()
     with ProcessPoolExecutor(min(jobs, len(cells)), mp_context=context) as pool:
-        futures = {pool.submit(_answer, cell, data): key for key, cell in cells.items()}
         try:
-            for future in as_completed(futures):
-                yield futures[future], future.result()
+            while True:
+                while len(running) < 2 * jobs and in_time() and (following := next(waiting, None)) is not None:
+                    running[pool.submit(_answer, following[1], data)] = following[0]
+                if not running:
+                    return
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    yield running.pop(future), future.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
