@@ -8,7 +8,8 @@ from privet import Categorical, Numeric, Schema
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
 from privet.errors import UnsoundWarning
-from privet.privacy.terms import Allowance
+from privet.estimators.learning import Hints
+from privet.privacy.terms import Allowance, Terms
 from privet.tables import MemoryTable
 from privet.trees.explicit_trees import TreeBuilder
 from privet.trees.splits import Multiway, Threshold
@@ -46,6 +47,17 @@ def test_fs_stays_within_its_claim(criterion, neighbours):
     # a count and the class counts of a leaf cost three of the four parts for certain; replacing leaves the count as it
     # is
     assert result.loss > (0.75 if neighbours == "add_remove" else 0.5)
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+def test_fs_with_own_cut_points_stays_within_its_claim_and_spends_a_part_on_each(neighbours):
+    schema = Schema({"x": Numeric(0, 3), "c": Categorical(["a", "b"])}, classes=["no", "yes"], neighbours=neighbours)
+    learner = FSTree(max_depth=1, cut_points="own", bins=3)
+    plan = learner.plan(schema.encoding(3), Terms.of(schema), Allowance.of(1).whole, Hints())
+    assert [event.name for event in plan.levels[0]][2:] == ["cut points of 'x' in level 1"]
+    result = exact_audit(Subject(learner, schema, Allowance.of(1)), 2)
+    assert not result.refuted
+    assert result.loss > (0.6 if neighbours == "add_remove" else 0.4)  # three and two of five parts for certain
 
 
 def test_every_tree_of_rgv_costs_what_the_whole_claims():

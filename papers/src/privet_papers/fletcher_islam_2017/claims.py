@@ -37,18 +37,26 @@ def _against(pair: list[float]) -> str:
     return f"{pair[0]:.3f} against {pair[1]:.3f}"
 
 
-def _on_every_set(rival: str, column: str = "accuracy") -> Find:
+def _ahead_of_fs(figures: Figures) -> Finding:
+    means = {variant: _average(figures, variant) for variant in ("sound", "FS", "FS, improved")}
+    said = f"{means['sound']:.3f} against {means['FS']:.3f}, improved {means['FS, improved']:.3f}"
+    return Finding("", said, holds(means["sound"] > means["FS"]))
+
+
+def _on_every_set(rival: str, column: str = "accuracy", variants: tuple[str, ...] = ("printed", "sound")) -> Find:
     """Count the data sets on which the forest is ahead of a rival."""
 
     def find(figures: Figures) -> Finding:
         said, all_of_them = [], []
-        for variant in ("printed", "sound"):
+        for variant in variants:
             ours = figures.where(variant=variant).without("data", "average").by("data", column)
             theirs = figures.where(variant=rival).by("data", column)
             wins = sum(ours[name] > theirs[name] for name in ours)
             said.append(f"{wins} of {len(ours)}")
             all_of_them.append(wins / len(ours))
-        return Finding(said[0], said[1], holds(min(all_of_them) > 0.9, partly=max(all_of_them) > 0.5))
+        return Finding(
+            said[0] if len(said) > 1 else "", said[-1], holds(min(all_of_them) > 0.9, partly=max(all_of_them) > 0.5)
+        )
 
     return find
 
@@ -229,16 +237,16 @@ CLAIMS = (
         "section 5.2, Figure 11",
         "more accurate than FS, on average",
         "often by 30 points",
-        "fletcher-fig-11",
-        _ahead(("printed", "sound"), ("FS", "FS")),
-        "Our FS lets all cuts join one selection, which is better than Friedman and Schuster's own budget.",
+        "fletcher-fs",
+        _ahead_of_fs,
+        "FS with its own budget for cut points; improved so that all cuts join one selection, FS is ahead.",
     ),
     Claim(
         "section 5.2, Figure 11",
         "more accurate than FS on all data sets",
         "14 of 14",
-        "fletcher-fig-11",
-        _on_every_set("FS"),
+        "fletcher-fs",
+        _on_every_set("FS", variants=("sound",)),
         "As above.",
     ),
     Claim(

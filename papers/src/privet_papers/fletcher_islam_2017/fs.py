@@ -26,10 +26,12 @@ from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
 from privet.trees.kernels.count import LeafClassCounts
+from privet.trees.structure import FeatureCodes
 from privet_papers.fletcher_islam_2017.multiway_growth import CRITERIA, Criterion, MultiwayGrowth, grow_with_noisy_stop
 from privet_papers.fletcher_islam_2017.pruning import prune_by_error
 
 CriterionName = Literal["max", "gini", "information"]
+CutPoints = Literal["joint", "own"]
 
 SEES = "the records of each node; nodes of one level are disjoint"
 COARSE_GRID = 32
@@ -38,10 +40,10 @@ MOST_ROWS = 100_000  # what the information gain takes for the largest count whe
 
 @dataclass(frozen=True)
 class FSPlan(InSequence):
-    """For each level the events of its counts and of its choices, then the leaves."""
+    """For each level the events of its counts and of its choices, those of cut points last; then the leaves."""
 
     criterion: Criterion
-    levels: tuple[tuple[Event, Event], ...]
+    levels: tuple[tuple[Event, ...], ...]
     leaves: Event
 
 
@@ -52,19 +54,29 @@ class FSTree:
     max_depth: int = 5
     criterion: CriterionName = "max"
     prune: bool = True
+    cut_points: CutPoints = "joint"
     bins: int = COARSE_GRID
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> FSPlan:
-        """Give each level two parts of 2 (depth + 1), a count and a choice, and the leaves the last two.
+        """Give each level a part for its count, one for its choice, one for each own cut point; the leaves two.
 
-        Costs add up along a path; nodes of a level see disjoint records. A path that ends early spends less.
+        With s features that choose their own cut points that is (2 + s) depth + 2 parts. Costs add up along a path;
+        nodes of a level see disjoint records. A path that ends early spends less.
         """
-        criterion = self._criterion(encoding, hints)
-        part = None if share is None else share * Fraction(1, 2 * (self.max_depth + 1))
+        criterion, numbers = self._criterion(encoding, hints), list[str]()
+        if self.cut_points == "own":
+            domains = FeatureCodes.of(encoding)
+            numbers = [encoding.columns[f].name for f in domains.splittable.tolist() if domains.ordered[f]]
+        part = None if share is None else share * Fraction(1, (2 + len(numbers)) * self.max_depth + 2)
+
+        def choose(name: str) -> Event:
+            return terms.choice(name, part, score_range=criterion.range, sees=SEES)
+
         levels = tuple(
             (
                 terms.noise(f"records in the nodes of level {level + 1}", part, sees=SEES),
-                terms.choice(f"splits of level {level + 1}", part, score_range=criterion.range, sees=SEES),
+                choose(f"splits of level {level + 1}"),
+                *(choose(f"cut points of {name!r} in level {level + 1}") for name in numbers),
             )
             for level in range(self.max_depth)
         )
@@ -101,6 +113,9 @@ class FSTreeClassifier(PrivateClassifier):
         hint (100,000 without one) count as the hint, so that a wrong hint costs accuracy and nothing else.
     prune : bool, default=True
         Whether to prune by estimated errors of the released counts.
+    cut_points : {"joint", "own"}, default="joint"
+        How continuous features take part. *own*: each of them first chooses a cut point at every node and pays for it,
+        as in the original. *joint*: all cuts of all features are in the one selection of a node, which is better.
     n_rows_hint : int, optional
         A public guess at the number of records.
     random_state : int, RandomState, Generator or None
@@ -116,8 +131,8 @@ class FSTreeClassifier(PrivateClassifier):
     reached it. Pruning is post-processing.
 
     What the original left open or did otherwise: selections are by permute-and-flip (pure epsilon), which is never
-    worse than the exponential mechanism; a continuous feature's cuts lie on the schema's grid and take part in the one
-    selection of a node, together with the weight of one discrete feature.
+    worse than the exponential mechanism; a continuous feature's cuts lie on the schema's grid. By default they take
+    part in the one selection of a node, together with the weight of one discrete feature.
 
     Examples
     --------
@@ -140,6 +155,7 @@ class FSTreeClassifier(PrivateClassifier):
         max_depth: int = 5,
         criterion: CriterionName = "max",
         prune: bool = True,
+        cut_points: CutPoints = "joint",
         n_rows_hint: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -150,6 +166,7 @@ class FSTreeClassifier(PrivateClassifier):
         self.max_depth = max_depth
         self.criterion = criterion
         self.prune = prune
+        self.cut_points = cut_points
         self.n_rows_hint = n_rows_hint
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -157,6 +174,7 @@ class FSTreeClassifier(PrivateClassifier):
     def _learner(self) -> FSTree:
         check_whole("max_depth", self.max_depth, 1, 20)
         check_choice("criterion", self.criterion, CRITERIA)
+        check_choice("cut_points", self.cut_points, ("joint", "own"))
         if not isinstance(self.prune, bool | np.bool_):
             raise ParameterError(f"prune must be True or False, got {self.prune!r}")
-        return FSTree(int(self.max_depth), self.criterion, bool(self.prune))
+        return FSTree(int(self.max_depth), self.criterion, bool(self.prune), self.cut_points)

@@ -175,11 +175,17 @@ class MultiwayGrowth:
         totals: IntArray = self._histogram[:, :first].sum(axis=(1, 2))
         return totals
 
-    def scores(self, rate: float) -> IntArray:
+    @property
+    def ordered_candidates(self) -> list[IntArray]:
+        """For each ordered feature the numbers of its cuts among the candidates."""
+        feature = np.array(self._feature, np.int64)
+        return [np.flatnonzero(feature == f) for f in np.flatnonzero(self._allowed & self._domains.ordered)]
+
+    def scores(self, rate: float | None = None) -> IntArray:
         """Return the scores of all candidates at all open nodes.
 
-        All cuts of an ordered feature together start with the weight of one unordered feature, under the selection's
-        `rate`: a public constant for each candidate.
+        With the `rate` of one selection among all of them, all cuts of an ordered feature together start with the
+        weight of one unordered feature: a public constant for each candidate.
         """
         scores = np.zeros((self.n_open, len(self.splits)), np.int64)
         criterion, domains = self._criterion, self._domains
@@ -196,9 +202,10 @@ class MultiwayGrowth:
             scores,
         )
         feature = np.array(self._feature)
-        per_feature = np.bincount(feature, minlength=domains.n_features)
-        handicap = [round(head_start(n, rate)) for n in per_feature.tolist()]
-        scores -= np.array(handicap, np.int64)[feature]
+        if rate is not None:
+            per_feature = np.bincount(feature, minlength=domains.n_features)
+            handicap = [round(head_start(n, rate)) for n in per_feature.tolist()]
+            scores -= np.array(handicap, np.int64)[feature]
         for node, used in enumerate(self._used):
             if used:
                 scores[node, np.isin(feature, list(used))] = UNAVAILABLE
@@ -230,7 +237,7 @@ class MultiwayGrowth:
 
 
 def grow_with_noisy_stop(
-    growth: MultiwayGrowth, release: Release, levels: Sequence[tuple[Event, Event]]
+    growth: MultiwayGrowth, release: Release, levels: Sequence[tuple[Event, ...]]
 ) -> ExplicitTrees:
     """Grow a tree as Friedman and Schuster (2010) do: at every node a noisy count, a choice, and a stop on the count.
 
@@ -243,17 +250,33 @@ def grow_with_noisy_stop(
         The tree's root.
     release : Release
         Where counts and choices go through.
-    levels : sequence of (Event, Event)
-        For each level the events of the counts and of the choices.
+    levels : sequence of (Event, Event, ...)
+        For each level the events of the counts and of the choices; further ones, one for each ordered feature, if each
+        of these first chooses its own cut.
 
     Notes
     -----
     *Privacy.* All open nodes release a count and a choice, those that then stop as well: which of them stop is a
-    function of what was released.
+    function of what was released. The choice among features takes the cuts that were released as they are.
     """
-    for count, choice in levels:
+    for count, choice, *own_cuts in levels:
         records = release.noisy(growth.totals, count)
-        chosen = release.choose(growth.scores(float(choice.parameter)), choice)
+        if own_cuts:
+            chosen = _choose_cuts_first(growth, release, choice, own_cuts)
+        else:
+            chosen = release.choose(growth.scores(float(choice.parameter)), choice)
         goes_on = records >= growth.most_counts * count.deviation
         growth.split([int(c) if go and growth.splits else None for c, go in zip(chosen, goes_on, strict=True)])
     return growth.finish()
+
+
+def _choose_cuts_first(growth: MultiwayGrowth, release: Release, choice: Event, own_cuts: Sequence[Event]) -> IntArray:
+    """Let every ordered feature choose its cut, then choose among the features."""
+    scores, rows = growth.scores(), np.arange(growth.n_open)
+    cuts = [
+        candidates[release.choose(scores[:, candidates], event)]
+        for candidates, event in zip(growth.ordered_candidates, own_cuts, strict=True)
+    ]
+    unordered = [number for number, split in enumerate(growth.splits) if isinstance(split, Multiway)]
+    finalists = np.column_stack([*cuts, *(np.full(growth.n_open, number) for number in unordered)])
+    return np.asarray(finalists[rows, release.choose(scores[rows[:, None], finalists], choice)])
