@@ -139,7 +139,8 @@ def _figure_3(quick: bool) -> list[Cell]:
         seeds = 1 if quick else (1 if name == "adult" else 4)
         for line, settings in (AGGREGATED + SEARCHED) if name in SMALL and not quick else AGGREGATED:
             batch = {} if settings["strategy"] == "leaves" else {"batch": 1_000}
-            for epsilon in (0.5, 1.0, 2.0, 4.0):
+            # The search takes long, and what it finds does not depend on epsilon.
+            for epsilon in (1.0,) if settings["strategy"] == "p-identity" else (0.5, 1.0, 2.0, 4.0):
                 shape = {"epsilon": epsilon, "mode": "aggregate", "n_trees": 16, "depth": depths[name], **batch}
                 cells += [cell(name, seed=seed, line=line, **{**shape, **settings}) for seed in range(seeds)]
     return cells
@@ -230,8 +231,8 @@ ENTRIES = (
         plot=figures.by_epsilon,
         notes=(
             "Adult, Heart and Mushroom are not in the paper's figure. 'Optimised' is the identity over leaves, which "
-            "the search over p-identity strategies improves little: for the data sets of the paper both are shown. "
-            "The baseline and the search answer up to 1000 points.",
+            "the search over p-identity strategies improves little; both are shown at epsilon 1 for the paper's data "
+            "sets. The baseline and the search answer up to 1000 points.",
             EMPTY_LEAVES,
         ),
     ),
