@@ -161,7 +161,7 @@ def rows_and_page(papers: Sequence[tuple[str, str, Sequence[Claim]]], results: P
         own: list[Row] = [
             {
                 "where": claim.where,
-                "claim": f"{claim.claim} {claim.why}".strip(),
+                "claim": f"{claim.claim}. {claim.why}" if claim.why else claim.claim,
                 "paper": claim.paper,
                 "as printed": finding.printed,
                 "sound": finding.sound,
