@@ -186,3 +186,13 @@ def test_the_best_f1_threshold_is_that_of_a_search():
         return 2 * (weights * shares)[named].sum() / (weights[named].sum() + (weights * shares).sum())
 
     assert f1(best_f1_threshold(weights, shares)) == pytest.approx(max(map(f1, shares)))
+
+
+def test_an_objective_that_does_not_exist_is_refused_after_a_fit_as_well():
+    """It may be changed then; a misspelt name must not mean another objective."""
+    X, y = records(300)
+    model = PrivaTreeClassifier(2.0, schema=SCHEMA).fit(X, y)
+    with pytest.raises(ParameterError, match="objective must be one of"):
+        model.set_params(objective="balanced").predict(X)
+    with pytest.raises(ParameterError, match="positive number for each class"):
+        model.set_params(objective={"no": 1.0}).predict(X)

@@ -28,7 +28,10 @@ _OTHERWISE = (
 
 def check_objective(objective: Any, schema: Schema) -> None:
     """Raise `ParameterError` unless an objective fits the schema's classes. No record is looked at."""
-    classes = tuple(getattr(schema.target, "categories", ()))
+    _check_for(tuple(getattr(schema.target, "categories", ())), objective)
+
+
+def _check_for(classes: Sequence[Any], objective: Any) -> None:
     if isinstance(objective, Mapping):
         costs = list(objective.values())
         if set(objective) != set(classes) or not all(_is_cost(cost) for cost in costs):
@@ -69,8 +72,9 @@ def class_weights(objective: Objective, model: Any, classes: Sequence[Any]) -> F
     Raises
     ------
     ParameterError
-        If the model has not released what the objective needs.
+        If there is no such objective, or the model has not released what it needs.
     """
+    _check_for(classes, objective)  # it may have been changed after the fit
     if isinstance(objective, Mapping):
         return np.array([float(objective[label]) for label in classes])
     if objective == "accuracy":
