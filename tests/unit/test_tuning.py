@@ -1,6 +1,8 @@
 """A search is one charge: plan, ledger and budgets agree, and nothing but the winner comes out of it."""
 
 import pickle
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -22,11 +24,17 @@ from privet import (
     Unit,
 )
 from privet.errors import BudgetError, ParameterError
-from privet.mechanisms.release import Forced, Recording, drawn, outcomes_from
+from privet.learners.privatree.tree import PrivaTree
+from privet.mechanisms.random_stopping import RandomStopping, best_of_trials
+from privet.mechanisms.release import Forced, Recording, Release, drawn, outcomes_from
+from privet.privacy.events import Mechanism
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms, unproven
 from privet.tables import MemoryTable
 from privet.tables.only_part import OnlyPart
 from privet.tables.recoded import Recoded
 from privet.tuning import PrivateSearch
+from privet.tuning.scoring import FULL, public_worth
 from tests.model_contents import in_full
 
 FEATURES = {"x": Numeric(0, 1), "z": Numeric(0, 1, missing=True), "c": Categorical(["a", "b"], other=True)}
@@ -175,6 +183,50 @@ def test_random_stopping_is_refused_where_it_is_not_proven():
         clone(SEARCHES["random stopping"]).set_params(estimator=MultinomialForestClassifier()).plan()
 
 
+class _Printed(PrivaTreeClassifier):
+    """A learner as printed in a paper, with a proof that does not hold."""
+
+    def _learner(self):
+        return _PrintedTree(**vars(super()._learner()))
+
+
+class _PrintedTree(PrivaTree):
+    def plan(self, encoding, terms, share, hints):
+        planned = super().plan(encoding, terms, share, hints)
+        trees = tuple(
+            replace(tree, leaves=unproven("leaves", tree.leaves.mechanism, tree.leaves.parameter, "it is printed"))
+            for tree in planned.trees
+        )
+        return replace(planned, trees=trees)
+
+
+def test_what_is_not_proven_of_a_candidate_is_not_claimed_for_the_search():
+    """The ledgers of trials are seen by nobody, so such a candidate cannot be tried; held out, the ledger says it."""
+    search = PrivateSearch(_Printed(), None, 2.0, schema=SCHEMA, refit=0.0, n_rows_hint=N)
+    with pytest.raises(ParameterError, match="without a proven epsilon"):
+        clone(search).set_params(method="random_stopping").plan()
+    assert not search.plan().proven
+    assert search.fit(*records(100)).privacy_.why == ("it is printed",)
+
+
+def test_doubts_of_a_trial_are_doubts_of_the_best():
+    ledger = Ledger(Terms(), Allowance.of(3))
+
+    def trial(release, candidate):
+        release.ledger.charge(unproven("labels", Mechanism.LAPLACE, Fraction(1), "it is printed"))
+        return 0, candidate
+
+    best_of_trials(Release(ledger, drawn()), RandomStopping("geometric", 2, Fraction(1)), 2, trial)
+    assert ledger.why == ("it is printed",)
+
+
+def test_costs_of_any_size_are_compared():
+    X, y = records(400)
+    search = PrivateSearch(PrivaTreeClassifier(), TREES, 2.0, schema=SCHEMA, scoring={"no": 1e307, "yes": 1.0})
+    assert search.fit(X, y).privacy_.proven
+    assert public_worth({"no": 1e307, "yes": 5e306}, SCHEMA.encoding(4)) == (FULL, FULL // 2)
+
+
 @pytest.mark.parametrize("stopping", ["logarithmic", "geometric"])
 def test_a_ledger_does_not_tell_how_many_trials_there_were(stopping):
     search = clone(SEARCHES["random stopping"]).set_params(
@@ -214,6 +266,8 @@ def test_the_outcomes_alone_decide_the_model(name):
         ({"stopping": "never"}, "stopping"),
         ({"scoring": "f1"}, "no sums over records"),
         ({"scoring": {"no": 1}}, "positive number for each class"),
+        ({"param_grid": {"objective": ["accuracy", "acuracy"]}}, "objective must be one of"),
+        ({"param_grid": {"objective": [{"no": 1}]}}, "positive number for each class"),
     ],
 )
 def test_mistakes_are_named_before_anything_is_spent(parameters, message):

@@ -51,7 +51,7 @@ class Judged:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Kernel: the points of each candidate, and how many records of each class there are.
+    """Kernel: the points of each candidate.
 
     A record of class c that is predicted rightly gives ``worth[c]`` points, at most `FULL`; others give none. A record
     of a regression target gives `FULL` less its absolute error in units of the range.
@@ -127,4 +127,4 @@ def balanced_worth(sizes: Sequence[int] | IntArray) -> tuple[int, ...]:
 
 
 def _steps(worth: Floats) -> tuple[int, ...]:
-    return tuple(max(1, int(step)) for step in np.floor(FULL * worth / worth.max()))
+    return tuple(max(1, int(step)) for step in np.floor(worth / worth.max() * FULL))

@@ -18,6 +18,7 @@ from privet.estimators.base import PrivateClassifier, PrivateEstimator
 from privet.estimators.counting import MakeLearner
 from privet.estimators.files import save
 from privet.estimators.learning import Hints, Learner, Model
+from privet.estimators.objectives import DEFAULT_OBJECTIVE, check_objective
 from privet.mechanisms.random_stopping import PRICES, StoppingLaw
 from privet.mechanisms.release import Randomness
 from privet.parameters import RowsHint, check_choice, check_rows_hint, check_whole, exact
@@ -79,7 +80,8 @@ class PrivateSearch(PrivateEstimator):
         candidates. More tickets cost time and no privacy.
     n_rows_hint : int, "unknown" or None, default=None
         A public guess at the number of records, for the candidates' rules. Never compared with the data. None: a noisy
-        number is bought with a twentieth of the budget, where a candidate needs it. "unknown": do without.
+        number is bought with a small part of the budget, or taken for free where it is public, where a candidate needs
+        it (`privet.estimators.counting`). "unknown": do without.
     random_state : int, RandomState, Generator or None
         Seeds public choices. Noise and coins never depend on it.
     n_jobs : int, optional
@@ -205,6 +207,8 @@ class PrivateSearch(PrivateEstimator):
         self, make: MakeLearner, schema: Schema, n_rows_hint: RowsHint, noise: Randomness, shared_coins: bool = False
     ) -> Any:
         self._check_target(schema)
+        for candidate in self._candidates():
+            check_objective(getattr(candidate.estimator, "objective", DEFAULT_OBJECTIVE), schema)
         # Where a count comes first, the search itself is planned after it; what is wrong with it is said before.
         hints, terms = Hints(check_rows_hint(n_rows_hint), shared_coins), Terms.of(schema)
         search = self._search(schema, hints.n_rows)
@@ -228,7 +232,7 @@ class PrivateSearch(PrivateEstimator):
         own = [(one._learner(), last._learner()) for one, last in zip(searched, final, strict=True)]
         field = Field(
             tuple(Fit(one, last, schema.encoding(one.bins)) for one, last in own),
-            tuple((one.fit, getattr(one.estimator, "objective", "accuracy")) for one in candidates),
+            tuple((one.fit, getattr(one.estimator, "objective", DEFAULT_OBJECTIVE)) for one in candidates),
             bins=max(one.bins for one, _ in own),
         )
         if method == "held_out":

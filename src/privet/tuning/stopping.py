@@ -165,6 +165,9 @@ class StoppingSearch:
         stopping = RandomStopping(self.law, self.tickets, share.epsilon * (1 - self.refit) / PRICES[self.law])
         trial = Share(epsilon=stopping.trial)
         plans = [each.plan(encoding, terms, trial, hints) for each in self._trials()]
+        if any(plan.whole.cost.epsilon is None for plan in plans):
+            # What a trial charges is seen by nobody, so the ledger could not say why nothing is proven.
+            raise ParameterError("a learner without a proven epsilon cannot be tried; use method='held_out'")
         if any(has_mixture(plan.whole) for plan in plans):
             # Where records share coins a fit must refuse a mixture, and that check cannot see what trials charge.
             raise ParameterError(
