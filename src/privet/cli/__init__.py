@@ -25,6 +25,7 @@ from privet.cli import (
     robustness,
     schema,
     train,
+    tune,
     warmup,
 )
 from privet.cli.console import note
@@ -48,6 +49,7 @@ app.add_typer(budget.app, name="budget")
 app.command()(plan.plan)
 app.command()(forecast.forecast)
 app.command()(train.train)
+app.command()(tune.tune)
 app.command()(predict.predict)
 app.command()(evaluate.evaluate)
 app.command()(report.report)

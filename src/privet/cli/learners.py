@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from privet.errors import ParameterError, SchemaError
@@ -60,20 +60,30 @@ def make_estimator(learner: str | None, settings: Sequence[str], **own: Any) -> 
     return estimator.set_params(**parameters, **own)
 
 
-def _setting(text: str, learner: str, known: dict[str, Any]) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    name = name.strip().replace("-", "_")
-    if not equals:
-        raise ParameterError(f"--set takes NAME=VALUE, got {text!r}; e.g. --set max_depth=4")
+def check_setting(name: str, learner: str, known: Collection[str]) -> None:
+    """Refuse a parameter that a learner does not have, or that has an option of its own."""
     if name in _OWN_OPTIONS:
         raise ParameterError(f"{name} has an option of its own; use {_OWN_OPTIONS[name]}")
     if name not in known:
         free = [parameter for parameter in known if parameter not in _OWN_OPTIONS]
         raise ParameterError(f"{learner} has no parameter {name!r}; it has {', '.join(free) or 'none to set'}")
+
+
+def _setting(text: str, learner: str, known: dict[str, Any]) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    name = name.strip().replace("-", "_")
+    if not equals:
+        raise ParameterError(f"--set takes NAME=VALUE, got {text!r}; e.g. --set max_depth=4")
+    check_setting(name, learner, known)
+    return name, read_value(value)
+
+
+def read_value(text: str) -> Any:
+    """Read a parameter's value: JSON where it can be, and a word otherwise."""
     try:
-        return name, json.loads(value)
+        return json.loads(text)
     except ValueError:
-        return name, value.strip()
+        return text.strip()
 
 
 def _learners(target: Domain | None) -> list[str]:
