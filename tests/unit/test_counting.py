@@ -1,5 +1,6 @@
 """Where nobody gave a hint, the number of records is bought, or taken where it is public: charged and stated."""
 
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -186,6 +187,14 @@ def test_coins_that_records_share_are_refused_though_the_plan_does_not_show_them
             forest.fit(table)
         assert budget.spent == 0.0, "refused before anything is spent"
     assert PrivetClassifier(1.0, 0.0, TWO).fit(table).privacy_.epsilon == 1.0
+
+
+@every
+def test_a_plan_with_a_count_can_be_pickled_as_others_can(make):
+    planned = make(1.0, 0.0, TWO).plan()
+    again = pickle.loads(pickle.dumps(planned))
+    assert again.to_dict() == planned.to_dict()
+    assert list(again.plan.possible) == list(planned.plan.possible)
 
 
 def test_without_privacy_or_a_schema_nothing_is_bought():

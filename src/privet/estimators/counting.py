@@ -111,6 +111,20 @@ class CountedPlan(Plan):
         """All that may be charged, as far as it can be told before the number is known."""
         return self.examples()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Take the examples along as they are, and not the estimator that makes them."""
+        return {**self.__dict__, "examples": _Listed(tuple(self.examples()))}
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """Examples that were listed when a plan was pickled."""
+
+    compositions: tuple[Composition, ...]
+
+    def __call__(self) -> Iterator[Composition]:
+        return iter(self.compositions)
+
 
 @dataclass(frozen=True)
 class CountedFirst:
