@@ -3,17 +3,22 @@
 Loops that may take long count what they have done with a `Counter`. Nothing happens unless somebody listens, as the
 command line does. Passes over files that need not fit into memory show a `Bar`, since they may take hours.
 
-*Privacy.* A fit counts what its plan has fixed, such as rounds, never records.
+*Privacy.* A fit counts what its plan has fixed, such as rounds, never records. Models vote on private records, too, in
+searches, evaluations and some fits; so records are counted only where a prediction asks for it (`counting_records`).
+Where even the number of rounds is secret, nothing is told (`silence`).
 """
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Self
 
-__all__ = ["Bar", "Counter", "Step", "listening", "now", "tell"]
+__all__ = ["Bar", "Counter", "Step", "counting_records", "listening", "now", "silence", "tell"]
+
+RECORDS = "records"  # what predictions count
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,9 @@ class Step:
 
 
 _listeners: list[Callable[[Step], None]] = []
+# Of the thread that begins to count, whichever threads go on.
+_records_are_told: ContextVar[bool] = ContextVar("whether records are counted", default=False)
+_silent: ContextVar[bool] = ContextVar("whether nothing is told", default=False)
 
 
 @contextmanager
@@ -63,6 +71,26 @@ def now(what: str) -> None:
     tell(Step(what))
 
 
+@contextmanager
+def counting_records() -> Iterator[None]:
+    """Let records be counted inside the block: for predictions, whose number of records is the caller's own."""
+    before = _records_are_told.set(True)
+    try:
+        yield
+    finally:
+        _records_are_told.reset(before)
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Let nothing be counted inside the block: how often it is entered is secret."""
+    before = _silent.set(True)
+    try:
+        yield
+    finally:
+        _silent.reset(before)
+
+
 class Counter:
     """Counts what is done of one piece of work.
 
@@ -76,11 +104,13 @@ class Counter:
 
     def __init__(self, what: str, total: int) -> None:
         self._what, self._done, self._total, self._lock = what, 0, total, Lock()
-        tell(Step(what, 0, total))
+        self._told = not _silent.get() and (what != RECORDS or _records_are_told.get())
+        if self._told:
+            tell(Step(what, 0, total))
 
     def add(self, amount: int = 1) -> None:
         """Count some more."""
-        if not _listeners:
+        if not self._told or not _listeners:
             return
         with self._lock:
             self._done += amount

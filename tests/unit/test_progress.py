@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from privet import BoostingClassifier, Numeric, Schema
+import privet
+from privet import BoostingClassifier, Numeric, PrivaTreeClassifier, RandomDecisionForestClassifier, Schema
 from privet.cli import app, warmup
 from privet.cli.console import working
 from privet.errors import BudgetError
 from privet.privacy.budgets import budget
 from privet.progress import Counter, Step, listening, now
+from privet.tuning import PrivateSearch
+
+SCHEMA = Schema({"x": Numeric(0, 1)}, classes=[0, 1])
 
 
 def test_nobody_is_told_outside_the_block():
@@ -36,6 +40,34 @@ def test_a_fit_counts_rounds_and_never_records():
         model.predict(X)
     assert {step.what for step in fitting} <= {"rounds"}
     assert predicting[-1] == Step("records", 5_000, 5_000)
+
+
+FIT = {
+    "random trees with private weights": RandomDecisionForestClassifier(
+        8.0, schema=SCHEMA, vote_weights="private", n_trees=2, max_depth=2
+    ),
+    "search": PrivateSearch(PrivaTreeClassifier(), {"max_depth": [1, 2]}, 8.0, schema=SCHEMA, refit=0.0),
+    "random stopping": PrivateSearch(
+        BoostingClassifier(n_trees=2), None, 8.0, schema=SCHEMA, method="random_stopping", n_tickets=2, refit=0.0
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIT)
+def test_votes_on_private_records_are_not_counted(name):
+    """Their number is private, and so is the number of trials of random stopping."""
+    X, seen = np.linspace(0, 1, 500).reshape(-1, 1), []
+    with listening(seen.append):
+        FIT[name].fit(X, X[:, 0] > 0.5)
+    assert not seen
+
+
+def test_an_evaluation_does_not_count_private_records():
+    X, seen = np.linspace(0, 1, 500).reshape(-1, 1), []
+    model = PrivaTreeClassifier(8.0, schema=SCHEMA).fit(X, X[:, 0] > 0.5)
+    with listening(seen.append):
+        privet.evaluate(model, X, X[:, 0] > 0.5, epsilon=1.0)
+    assert "records" not in {step.what for step in seen}
 
 
 class Terminal(io.StringIO):

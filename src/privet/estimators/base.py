@@ -37,6 +37,7 @@ from privet.privacy.plan import Plan
 from privet.privacy.statements import delta_in_words, stated_down
 from privet.privacy.terms import Allowance, Terms, most_delta
 from privet.privacy.text import guarantee_in_words, stage_table
+from privet.progress import counting_records
 from privet.randomness.public import public_rng
 from privet.schema.domains import Categorical, Numeric
 from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
@@ -319,7 +320,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return a number within the target's range for each record. Spends nothing."""
         codes = self._codes(X)
-        return cast(NumberModel, self.model_).numbers(codes, threads(self.n_jobs))
+        with counting_records():
+            return cast(NumberModel, self.model_).numbers(codes, threads(self.n_jobs))
 
     def _check_target(self, schema: Schema) -> None:
         if not isinstance(schema.target, Numeric):

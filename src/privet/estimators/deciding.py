@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from privet.estimators.learning import Model
 from privet.estimators.objectives import Objective, class_weights
 from privet.parameters import threads
+from privet.progress import counting_records
 from privet.schema.encoding import ClassTarget
 from privet.tables.protocol import Floats
 
@@ -27,7 +28,8 @@ class Deciding:
     def predict_proba(self, X: Any) -> Floats:
         """Return for each record a share of the vote for each class, in the order of ``classes_``. Spends nothing."""
         codes = self._codes(X)  # type: ignore[attr-defined]  # of the estimator
-        shares: Floats = self.model_.votes(codes, threads(self.n_jobs))
+        with counting_records():
+            shares: Floats = self.model_.votes(codes, threads(self.n_jobs))
         return shares
 
     def predict_log_proba(self, X: Any) -> Floats:

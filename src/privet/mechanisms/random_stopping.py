@@ -24,6 +24,7 @@ from privet.mechanisms.release import Release
 from privet.privacy.events import Cost, Event, Filter, Mechanism
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance
+from privet.progress import silence
 
 T = TypeVar("T")
 StoppingLaw = Literal["geometric", "logarithmic"]
@@ -118,7 +119,8 @@ def best_of_trials(
         aside = Release(Ledger(release.ledger.terms, None), outcomes)
         for _ in range(_number_of_trials(aside, planned)):
             ledger = Ledger(release.ledger.terms, allowance)
-            found = trial(Release(ledger, outcomes), _one_of(n_candidates, aside))
+            with silence():
+                found = trial(Release(ledger, outcomes), _one_of(n_candidates, aside))
             for reason in ledger.why:  # nobody sees that ledger, but what it could not prove is not proven here either
                 release.ledger.doubt(reason)
             if best is None or found[0] > best[0]:

@@ -26,6 +26,7 @@ from privet.parameters import Auto, RowsHint, check_choice, check_whole_or_auto,
 from privet.privacy.events import Event, Mechanism, Sequential
 from privet.privacy.plan import InSequence
 from privet.privacy.terms import Allowance, Share, Terms
+from privet.progress import counting_records
 from privet.randomness.public import PublicRng, derive_seed, public_rng
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
@@ -273,7 +274,8 @@ class RandomDecisionForestClassifier(PrivateClassifier):
         codes = self._codes(X)
         # The seed is public and part of the model file, so that a loaded model draws the same classes.
         coins = public_rng(forest.leaves.seed) if isinstance(forest.leaves, LeafCounts) else None
-        labels: NDArray[Any] = self.classes_[forest.predict(codes, threads(self.n_jobs), coins)]
+        with counting_records():
+            labels: NDArray[Any] = self.classes_[forest.predict(codes, threads(self.n_jobs), coins)]
         return labels
 
     def _learner(self) -> RandomDecisionForest:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled
-from privet.progress import Counter
+from privet.progress import RECORDS, Counter
 from privet.trees.kernels.blocks import BLOCK_ROWS, TREES_AT_ONCE, Codes
 from privet.trees.kernels.count import Router
 
@@ -76,7 +76,7 @@ def _in_blocks(
 ) -> None:
     codes = structure.as_codes(codes)
     n_rows, n_trees = codes.shape[1], structure.n_trees
-    counter = Counter("records", n_rows)
+    counter = Counter(RECORDS, n_rows)
 
     def work(begin: int, end: int) -> None:
         scratch = np.zeros((min(n_trees, TREES_AT_ONCE), BLOCK_ROWS), np.int32)
