@@ -6,6 +6,7 @@ import signal
 import stat
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import numpy as np
@@ -295,6 +296,27 @@ def test_a_query_without_the_columns_of_the_schema_is_refused():
     pytest.importorskip("duckdb")
     with pytest.raises(SchemaError, match="the query: column 'x' is missing"):
         ONE_PASS.fit(DuckDBTable("SELECT 1 AS y"), "y")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT CAST(name AS INT) AS x, colour, y FROM people",
+        "CREATE TABLE numbers AS SELECT CAST(name AS INT) AS x, colour, y FROM people; SELECT * FROM numbers",
+    ],
+    ids=["when it is read", "at once"],
+)
+@pytest.mark.parametrize("place", [0, 900_000])
+def test_what_a_failing_query_says_quotes_no_record(query, place):
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect() as connection:
+        name = f"CASE WHEN i = {place} THEN 'Smith' ELSE '1' END"
+        connection.execute(
+            f"CREATE TABLE people AS SELECT {name} AS name, 'red' AS colour, 'no' AS y FROM range(1000000) AS t(i)"
+        )
+        with pytest.raises(ParameterError, match="may quote records") as failed:
+            ONE_PASS.fit(DuckDBTable(query, connection, target="y"))
+    assert "Smith" not in "".join(traceback.format_exception(failed.value))
 
 
 def test_a_lazy_frame_is_asked_for_what_is_needed_only():

@@ -10,6 +10,10 @@ from privet.errors import ParameterError
 from privet.tables.source import Layout
 from privet.tables.streams import StreamTable, _tables
 
+FAILED = (
+    "the query failed while it was run; what DuckDB says may quote records, so it is not shown: run the query by itself"
+)
+
 
 class DuckDBTable(StreamTable):
     """The result of a DuckDB query, streamed: it need not fit into memory.
@@ -27,7 +31,8 @@ class DuckDBTable(StreamTable):
     Notes
     -----
     *Privacy.* The guarantee is for the records that the query returns. Where it joins or aggregates, one person may
-    stand behind many of them: declare a unit. The query is run once for a fit, so its order does not matter.
+    stand behind many of them: declare a unit. The query is run once for a fit, so its order does not matter. What
+    DuckDB says of values that it cannot convert quotes them, so it is not passed on.
 
     Examples
     --------
@@ -51,11 +56,17 @@ class DuckDBTable(StreamTable):
 
     def read(self, columns: Sequence[str], most_rows: int) -> Iterator[Any]:
         """Run the query."""
+        import duckdb
+        from pyarrow import ArrowException
+
         quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
         relation = self._relation().project(quoted)
         # The older name of the same method.
         read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
-        return _tables(read(most_rows))
+        try:
+            yield from _tables(read(most_rows))
+        except (duckdb.Error, ArrowException, OSError):  # the reader passes errors of later batches on as the last one
+            raise ParameterError(FAILED) from None
 
     def _relation(self) -> Any:
         if not isinstance(self.query, str):
@@ -66,9 +77,12 @@ class DuckDBTable(StreamTable):
 
         try:
             relation = (self.connection or duckdb).sql(self.query)
-        except duckdb.Error as error:  # of names and types: nothing is run yet
+        except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException, duckdb.IOException) as error:
+            # Of syntax, names, types and files: no record has been looked at.
             said = str(error).splitlines()[0]
             raise ParameterError(f"the query cannot be run: {said}; correct it") from None
+        except duckdb.Error:  # some statements are run at once
+            raise ParameterError(FAILED) from None
         if relation is None:
             raise ParameterError("the query returns no table; give a SELECT")
         return relation
