@@ -36,6 +36,18 @@ def test_a_noisy_count_has_the_noise_of_its_unit():
     assert min(counts) == 1, "never below one"
 
 
+@pytest.mark.parametrize("neighbours", ["replace", "label"])
+def test_the_rows_of_units_are_not_public_though_a_unit_is_replaced(neighbours):
+    """Another unit may have more rows or fewer, so the exact number would tell."""
+    who = np.repeat(np.arange(100), 3)
+    measured = noisy_row_count(
+        np.zeros((300, 1)), epsilon=1.0, neighbours=neighbours, units=who, max_rows=2, unit_column="who"
+    )
+    (event,) = measured.privacy.events
+    assert event.parameter == 2 * 2
+    assert measured.privacy.epsilon == 1.0
+
+
 def test_under_replacement_the_count_is_public():
     with pytest.raises(ParameterError, match="public"):
         noisy_row_count(np.zeros((10, 1)), epsilon=1.0, neighbours="replace")

@@ -66,8 +66,9 @@ def noisy_row_count(
     schema : Schema, optional
         Says relation and unit, in place of the arguments below, and names the account to be charged, if it has a
         ``budget``. By default that of a described table.
-    neighbours : {"add_remove"}, optional
-        Without a schema. Under ``replace`` and ``label`` the number of records is public, and this is an error.
+    neighbours : {"add_remove", "replace", "label"}, optional
+        Without a schema. Under ``replace`` and ``label`` of single records their number is public, and this is an
+        error; a unit may be replaced by one with more rows or fewer.
     units : a column, optional
         The unit of each record, where the guarantee is for people with several rows, such as ``frame["person_id"]``.
         By default the column of the frame that the schema names; without either the guarantee is for one record.
@@ -85,8 +86,9 @@ def noisy_row_count(
     Notes
     -----
     *Privacy.* Adding or removing a record changes the count by one. A unit changes it by at most `max_rows`, since no
-    more of its rows are counted. So the count gets discrete Laplace noise of scale ``max_rows / epsilon``. The result
-    is clamped to at least one, which is post-processing.
+    more of its rows are counted. So the count gets discrete Laplace noise of scale ``max_rows / epsilon``, or of twice
+    that where a unit is replaced, as in all that `privet.privacy.terms.Terms` plans. The result is clamped to at least
+    one, which is post-processing.
 
     Examples
     --------
@@ -97,7 +99,7 @@ def noisy_row_count(
     """
     frame = described(frame, None) or frame
     grounds = Grounds.of(Said(schema, neighbours, units, max_rows, unit_column), frame)
-    if grounds.terms.neighbours != "add_remove":
+    if grounds.terms.neighbours != "add_remove" and grounds.terms.unit_column is None:
         raise ParameterError(f"under {grounds.terms.neighbours!r} the number of records is public: use it as it is")
     count = np.array([_records(frame, grounds)], dtype=np.int64)
     allowance = Allowance.of(epsilon)
