@@ -180,9 +180,9 @@ class DisjointForestClassifier(PrivateClassifier):
         an empty leaf votes for a random class, as in the paper.
     max_leaves : int, default=65536
         The leaves of a larger tree share this many buckets, by a public hash of the path.
-    objective : {"accuracy", "balanced_accuracy", "f1"} or mapping, default="accuracy"
+    objective : "accuracy" or mapping, default="accuracy"
         What `predict` is for: see `privet.estimators.objectives`. A mapping has the cost of missing a record of each
-        class. It costs nothing and changes nothing of the fit.
+        class. It costs nothing and changes nothing of the fit. The others need counts, which are not released.
     n_rows_hint : int, "unknown" or None, default=None
         A public guess at the number of records; not used by this learner, so none is bought.
     random_state : int, RandomState, Generator or None

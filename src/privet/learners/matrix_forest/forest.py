@@ -68,9 +68,9 @@ class MatrixForestClassifier(PrivateClassifier):
         feature subsets' number and size as well), or on the released noisy cells.
     bins : int, default=4
         Cells of a numeric feature, where the schema does not say.
-    objective : {"accuracy", "balanced_accuracy", "f1"} or mapping, default="accuracy"
+    objective : "accuracy" or mapping, default="accuracy"
         What `predict` is for: see `privet.estimators.objectives`. A mapping has the cost of missing a record of each
-        class. It costs nothing and changes nothing of the fit.
+        class. It costs nothing and changes nothing of the fit. The others need what this model does not say.
     n_rows_hint : int, "unknown" or None, default=None
         A public guess at the number of records, for ``tune="public"``. None: it then buys a noisy number with a
         small part of the budget, or takes it for free where it is public (`privet.estimators.counting`).
