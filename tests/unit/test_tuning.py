@@ -112,6 +112,15 @@ def test_a_budget_that_is_too_small_refuses_the_whole_search():
         assert budget.spent == 0
 
 
+def test_a_candidate_does_not_leave_its_budgets_behind():
+    """Pickled under a budget, an estimator is charged to it wherever it is fitted, in a search as well."""
+    with privet.budget(epsilon=5.0):
+        carried = pickle.dumps(PrivaTreeClassifier())
+    search = PrivateSearch(pickle.loads(carried), TREES, 2.0, schema=SCHEMA)
+    with pytest.raises(BudgetError, match="closed"):
+        search.fit(*records(100))
+
+
 @pytest.mark.parametrize("name", ["held out", "learners", "thresholds", "random stopping"])
 def test_the_winner_predicts_and_goes_to_a_file(name, tmp_path):
     X, y = records()

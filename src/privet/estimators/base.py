@@ -81,6 +81,10 @@ class PrivateEstimator(Asked, Explained, BaseEstimator, ABC):  # type: ignore[mi
     def _learner(self) -> Learner[Any]:
         """Return the learner that the parameters describe, or raise `ParameterError`."""
 
+    def _carried(self) -> tuple[budgets.Handle, ...]:
+        """Return the budgets that a fit is charged to wherever it is run."""
+        return self._carried_budgets
+
     def _learner_for(self, n_rows: int | None) -> Learner[Any]:
         """Return the learner for a number of records, where which one it is depends on that."""
         return self._learner()
@@ -148,7 +152,7 @@ class PrivateEstimator(Asked, Explained, BaseEstimator, ABC):  # type: ignore[mi
             )
         X = described(X, y) or X
         # Both are looked up once, here: what other threads change during the fit does not affect it.
-        charged, noise = budgets.in_force(self._carried_budgets, declared_accounts(self.schema, X)), noise_source()
+        charged, noise = budgets.in_force(self._carried(), declared_accounts(self.schema, X)), noise_source()
         schema, X, y = self._read(X, y if isinstance(X, Described) else one_column(y))
         learner, encoding, plan, stated = self._plan(make, schema, self.n_rows_hint, noise, _dealt_by_id(X))
         _refuse_mixtures_by_id(X, stated)

@@ -198,6 +198,11 @@ class PrivateSearch(PrivateEstimator):
     def _candidates(self) -> tuple[Candidate, ...]:
         return candidates_of(self.estimator, self.param_grid)
 
+    def _carried(self) -> tuple[budgets.Handle, ...]:
+        """Return those of the candidates, too: an estimator does not leave its budgets behind in a search."""
+        of_candidates = (handle for one in self._candidates() for handle in one.estimator._carried_budgets)
+        return tuple(dict.fromkeys([*self._carried_budgets, *of_candidates]))
+
     def _learner(self) -> Learner[Any]:
         if self.schema is None:
             raise ParameterError("a search is planned for a schema: pass schema=Schema(...)")
