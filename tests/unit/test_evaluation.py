@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 
 import privet
@@ -14,7 +15,13 @@ from privet.errors import BudgetError, NonPrivateWarning, ParameterError, Schema
 from privet.evaluation import Interval
 from privet.evaluation.cells import Merged, ScoreCells, block_starts, even_starts
 from privet.evaluation.class_figures import CellEstimate
-from privet.evaluation.intervals import Ratio, difference_of_independent, mean_of_dependent, mean_of_independent
+from privet.evaluation.intervals import (
+    Ratio,
+    difference_of_independent,
+    mean_of_dependent,
+    mean_of_independent,
+    shared_reach,
+)
 from privet.mechanisms.release import Drawn, Forced, Recording, drawn, outcomes_from
 from privet.tables import ParquetTable
 from privet.testing import seeded_noise
@@ -319,6 +326,20 @@ def test_combined_intervals_have_the_right_spread():
     assert mean_of_dependent([one, other]) == Interval(pytest.approx(0.4), pytest.approx(0.25), pytest.approx(0.55))
 
 
+@pytest.mark.parametrize("apart", [0.0, 1e-12, 0.1, 1.0, 3.0, 1e9])
+def test_an_interval_beyond_two_ends_holds_wherever_the_figure_lies_between_them(apart):
+    reach = 1.96 * shared_reach(0.01 * apart, 0.01)
+    assert 1.64 <= reach <= 1.96
+    for place in np.linspace(0, apart, 11):  # an error of the ends may not exceed what is left on either side
+        assert norm.cdf(reach + place) - norm.cdf(-reach - (apart - place)) >= 0.95 - 1e-5
+    assert shared_reach(0.01, 0.0) == 1.0
+
+
+def test_a_ratio_s_deviation_is_that_of_its_interval():
+    ratio = Ratio(30.0, 100.0, 4.0, 0.5, 0.01)
+    assert ratio.interval(reach=1.0).width / 2 == pytest.approx(ratio.deviation, rel=1e-3)
+
+
 def test_fine_and_coarser_counts_are_combined_by_least_squares():
     """Against the textbook's formula with a matrix of all measurements."""
     rng = np.random.default_rng(1)
@@ -343,6 +364,18 @@ def test_cells_are_put_together_by_released_counts_and_never_across_the_decision
     assert merged.lows[merged.first_above] == 0.5
     assert (merged.fine < 40).mean() > 0.8, "most cells are where most records are"
     assert even_starts(np.ones(10), 5, 3).tolist() == [0, 2, 3, 4, 6, 8]
+
+
+def test_crowds_are_averaged_where_they_are_noise_and_kept_where_they_are_clear():
+    cells = ScoreCells(np.arange(1, 400) / 400, exact=False)
+    ragged = 400 + 280 * (-1) ** np.arange(len(block_starts(cells)))
+
+    def spread(deviation):
+        merged = Merged.by(ragged, deviation, cells)
+        return np.diff(merged.fine).std()
+
+    assert spread(280.0) < spread(1.0)
+    assert (cells.n_cells, len(Merged.by(ragged, 280.0, cells).fine)) == (400, pytest.approx(56, abs=2))
 
 
 def test_a_share_is_in_a_cell_of_its_own_where_a_model_has_few():

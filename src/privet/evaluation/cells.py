@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d
 
 from privet.errors import ParameterError
 from privet.estimators.learning import Model
@@ -22,6 +23,7 @@ SMALLEST_SHARE = 0.001
 DECISION = 0.5  # of two classes, the second is predicted if its share is above this, unless an objective says otherwise
 
 BLOCKS, FINE_CELLS, COARSE_CELLS = 40, 56, 8  # about so many, or one more where the decision divides one
+NEIGHBOURING = 2.0  # blocks: how far the averages of crowds reach
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +154,9 @@ class Merged:
         blocks, n = block_starts(cells), cells.n_cells
         sizes = np.diff([*blocks, n])
         middles = (cells.lows + cells.highs) / 2
-        crowded = np.repeat(np.maximum(crowds, deviation / 4 + 1) / sizes, sizes)
+        # Where each share has a cell of its own, a crowd says nothing about the next one.
+        likely = crowds if cells.exact else _smoothed(crowds.astype(np.float64), deviation)
+        crowded = np.repeat(np.maximum(likely, deviation / 4 + 1) / sizes, sizes)
         weights = crowded * np.sqrt(middles * (1 - middles) + SMALLEST_SHARE)
         decision = cells.first_above
         fine = np.arange(n) if n <= 2 * FINE_CELLS else even_starts(weights, FINE_CELLS, decision)
@@ -170,6 +174,14 @@ class Merged:
         """Which fine cells hold a single share."""
         points: NDArray[np.bool_] = self.lows == self.highs
         return points
+
+
+def _smoothed(crowds: Floats, deviation: float) -> Floats:
+    """Average over neighbouring blocks; what differs from the average is kept as far as it exceeds noise."""
+    average: Floats = gaussian_filter1d(crowds, NEIGHBOURING, mode="constant")
+    apart = crowds - average
+    beyond_noise = max(0.0, 1 - deviation**2 * len(crowds) / max(float(apart @ apart), 1.0))
+    return average + beyond_noise * apart
 
 
 def even_starts(weights: Floats, parts: int, decision: int) -> IntArray:

@@ -19,6 +19,7 @@ from privet.evaluation.intervals import (
     difference_of_independent,
     mean_of_dependent,
     mean_of_independent,
+    shared_reach,
     sum_of_independent,
 )
 from privet.evaluation.results import CalibrationPoint, ClassGroup
@@ -122,21 +123,27 @@ class ScoreFigures:
         """The probability that a record of the class has a larger share than one of another class; ties count half.
 
         Records of the same cell are tied only if the cell is a single share. Of other cells the lower end of the
-        interval takes all pairs as wrong, and the upper end all as right.
+        interval takes all pairs as wrong, and the upper end all as right. So the ends are apart by the share of such
+        pairs, and need not reach as far beyond (`shared_reach`); that share is noisy itself, so it is taken one
+        deviation lower.
         """
-        ties = np.where(self.cells.points, 0.5, np.nan)
-        low, middle, high = (self._area(np.where(np.isnan(ties), guess, ties)) for guess in (0.0, 0.5, 1.0))
-        return Interval(middle.interval().value, low.interval(reach=MANY).low, high.interval(reach=MANY).high)
+        unknown = np.where(self.cells.points, 0.0, 1.0)
+        below = np.tri(self.cells.n_cells, k=-1) + np.diag((1.0 - unknown) / 2)  # own cells in rows, others in columns
+        low, middle, high = (self._area(below + np.diag(unknown * guess)) for guess in (0.0, 0.5, 1.0))
+        reach = MANY
+        if unknown.any() and middle.below > 0:
+            apart = self._area(np.diag(unknown)).interval(reach=1.0).low
+            reach *= shared_reach(apart, max(low.deviation, high.deviation))
+        return Interval(middle.interval().value, low.interval(reach=reach).low, high.interval(reach=reach).high)
 
-    def _area(self, tied: Floats) -> Ratio:
-        """Return pairs in the right order over all pairs: both are products of two independent unbiased estimates.
+    def _area(self, beats: Floats) -> Ratio:
+        """Return weighted pairs over all pairs: both are products of two independent unbiased estimates.
 
         For independent x and y with errors X and Y, the product x'Wy has the variance x'WYW'x + y'W'XWy + tr(WYW'X).
         At noisy x and y each of the first two terms is too large by about the last one, which is therefore subtracted
         instead of added. Sampling is counted in full.
         """
         x, y = self.own, self.other
-        beats = np.tri(self.cells.n_cells, k=-1) + np.diag(tied)  # own cells in rows, other cells in columns
         below, above = beats @ y.counts, x.counts @ beats
         n_own, n_other = float(x.counts.sum()), float(y.counts.sum())
         over_own, over_other = x.errors @ below, y.errors @ above

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import norm
 
 from privet.tables.protocol import Floats
 
@@ -86,6 +88,13 @@ class Ratio:
             float(below @ spread_below),
         )
 
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the ratio, where the denominator is well known."""
+        ratio = self.above / self.below
+        variance = self.variance_above - 2 * ratio * self.covariance + ratio * ratio * self.variance_below
+        return math.sqrt(max(variance, 0.0)) / abs(self.below)
+
     def interval(self, low: float = 0.0, high: float = 1.0, reach: float = REACH) -> Interval:
         """Return the interval of the true ratio, within its possible range (Fieller 1954).
 
@@ -104,6 +113,25 @@ class Ratio:
         root = math.sqrt(max(b * b - a * c, 0.0))
         ends = [min(max(end, low), high) for end in ((b - root) / a, (b + root) / a)]
         return Interval(value, min(ends[0], value), max(ends[1], value))
+
+
+def shared_reach(apart: float, deviation: float) -> float:
+    """Return how far an interval must reach beyond two ends between which a figure lies, as a part of the usual reach.
+
+    A figure cannot be near both ends at once if they are far apart, so an error that leaves it out on one side does not
+    on the other, and a one-sided reach is enough. The reach c has Phi(c + apart / deviation) - Phi(-c) = 0.95 (Imbens
+    and Manski 2004): 1 where the ends are the same, down to 1.645 / 1.96 = 0.84.
+    """
+    if deviation <= 0:
+        return 1.0
+    two_sided, one_sided = (float(norm.ppf(share)) for share in ((1 + CONFIDENCE) / 2, CONFIDENCE))
+    # A little wider, so that rounding cannot leave the solution out.
+    found = brentq(
+        lambda reach: norm.cdf(reach + apart / deviation) - norm.cdf(-reach) - CONFIDENCE,
+        one_sided - 0.01,
+        two_sided + 0.01,
+    )
+    return min(float(found) / two_sided, 1.0)
 
 
 def sum_of_independent(ratios: Sequence[Ratio]) -> Ratio:
