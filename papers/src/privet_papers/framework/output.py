@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from privet.writing import replace_text, replacing
-from privet_papers.framework.data import DOMAINS_ARE_PUBLIC
 from privet_papers.framework.entry import Entry, Row
 from privet_papers.framework.plots import common_style, save_svg
 
@@ -32,6 +31,8 @@ def write_results(
     reads_data : bool
         Whether any cell reads a benchmark; then the note on public domains is added.
     """
+    from privet_papers.framework.data import DOMAINS_ARE_PUBLIC  # here, since it loads what the help does without
+
     folder.mkdir(parents=True, exist_ok=True)
     written = [folder / f"{entry.name}.csv", folder / f"{entry.name}.md"]
     write_csv(rows, written[0])
