@@ -103,6 +103,15 @@ def test_nothing_is_bought_where_the_number_makes_no_difference():
     assert COUNT_NAME in names(BoostingRegressor(1.0, 1e-6, NUMBER).plan())
 
 
+@pytest.mark.parametrize("name", ["boosting", "random", "tree", "multinomial", "choosing"])
+@pytest.mark.parametrize("delta", [0.0, 1e-12])
+def test_a_budget_that_could_not_pay_for_a_number_buys_none(name, delta):
+    X, y = records(60)
+    fitted = LEARNERS[name](5e-7, delta, schema=TWO).fit(X, y)
+    assert COUNT_NAME not in names(fitted.privacy_)
+    assert fitted.privacy_.proven
+
+
 def test_a_regressor_buys_too():
     X, _ = records()
     model = BoostingRegressor(1.0, 1e-6, NUMBER).fit(X, X["x"])

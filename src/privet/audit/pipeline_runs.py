@@ -151,6 +151,7 @@ def _stand_in(private: PrivateEstimator, given: list[Given]) -> Any:
     methods: dict[str, Any] = {"fit": fit, "predict": predict, "__sklearn_is_fitted__": lambda self: True}
     if hasattr(kind, "predict_proba"):
         methods["predict_proba"] = predict_proba
+        methods["_class_weights"] = lambda self: None  # there is no model to take them from
     return type(kind.__name__, (kind,), methods)(**private.get_params(deep=False))
 
 

@@ -29,6 +29,7 @@ COUNT_NAME = "number of records"
 # The count's part of the budget: what buys noise of so many records, within bounds. On the tuning sets a twentieth did
 # better than a fiftieth at epsilon 0.1, the same at 0.5, and worse at 1.
 ENOUGH_NOISE = 50
+LEAST_EPSILON = Fraction(1, 10**6)  # of the whole budget; with less, a count would say nothing of any table
 MOST_PART, LEAST_PART = Fraction(1, 20), Fraction(1, 100)
 DIGITS = 2  # of the number that learners plan with: their rules need its order of magnitude
 
@@ -45,8 +46,11 @@ class UsesRows(Protocol):
 
 
 def buys_count(learner: Learner[Any], encoding: Encoding, share: Share | None) -> bool:
-    """Whether a count comes first where nobody gave a hint: the learner plans with it, and there is a budget."""
-    return share is not None and isinstance(learner, UsesRows) and learner.uses_rows(encoding, share)
+    """Whether a count comes first where nobody gave a hint: the learner plans with it, and the budget pays for it."""
+    if share is None or not isinstance(learner, UsesRows):
+        return False
+    affordable = (share.epsilon or 0) >= LEAST_EPSILON or (share.rho or 0) >= LEAST_EPSILON**2
+    return affordable and learner.uses_rows(encoding, share)
 
 
 def count_part(terms: Terms, share: Share) -> Fraction:

@@ -123,8 +123,8 @@ def frequencies_of_sums(count: float, sums: Floats) -> Floats:
 
 def held_frequencies(sizes: Floats) -> Floats:
     """Return frequencies from noisy sizes of classes, none of them below `SMALLEST_FREQUENCY`."""
-    total = max(float(np.maximum(sizes, 0.0).sum()), 1e-300)
-    held = np.maximum(sizes / total, SMALLEST_FREQUENCY)
+    positive = np.maximum(sizes, 0.0)  # where noise has left none, all classes are alike
+    held = np.maximum(positive / (float(positive.sum()) or 1.0), SMALLEST_FREQUENCY)
     frequencies: Floats = held / held.sum()
     return frequencies
 
