@@ -154,6 +154,7 @@ def test_sql_reads_texts_of_dates_and_columns_of_buckets_in_sqlite(model, frame)
     connection.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["VARCHAR", "DATE", "TIMESTAMP"])
 def test_sql_reads_dates_of_every_type_in_duckdb(model, frame, kind):
     duckdb = pytest.importorskip("duckdb")
