@@ -35,6 +35,13 @@ class Server:
         self.sql("DROP SCHEMA IF EXISTS privet_budget CASCADE")
         return self.url()
 
+    def role(self, name: str, of: str = "") -> None:
+        """Let a role log in, which is in the role `of`. Roles outlive a store, so another test may have made it."""
+        if not self.sql(f"SELECT 1 FROM pg_roles WHERE rolname = '{name}'"):
+            self.sql(f"CREATE ROLE {name} LOGIN")
+        if of:
+            self.sql(f"GRANT {of} TO {name}")
+
     def run(self, program: str, *arguments: str) -> None:
         path = _program(program)
         assert path is not None

@@ -525,7 +525,8 @@ def test_an_analyst_spends_and_reads_and_nothing_else(postgres_server):
     import psycopg
 
     owner = make(postgres_server.emptied(), limit=Limit.of(epsilon=2))
-    postgres_server.sql("CREATE ROLE anna LOGIN IN ROLE privet_analyst; CREATE ROLE stranger LOGIN")
+    postgres_server.role("anna", "privet_analyst")
+    postgres_server.role("stranger")
     anna = postgres_server.url("anna")
     assert [spend(anna) for _ in range(3)] == [True, True, False]
     assert account(anna).parts["analyst", "anna"].spent.epsilon == 2
@@ -597,7 +598,7 @@ def _by_hand(url, told, account="patients", **changed):
 
 def test_an_analyst_is_told_that_the_owner_migrates(postgres_server):
     make(postgres_server.emptied())
-    postgres_server.sql("DO $$ BEGIN CREATE ROLE anna LOGIN IN ROLE privet_analyst; EXCEPTION WHEN OTHERS THEN END $$")
+    postgres_server.role("anna", "privet_analyst")
     postgres_server.sql("UPDATE privet_budget.about SET version = 1")
     with pytest.raises(BudgetError, match=rf"of version 1, and you may not bring it to version {VERSION}.*owner does"):
         opened(postgres_server.url("anna")).__enter__()
@@ -617,7 +618,7 @@ def test_an_analyst_who_writes_sql_can_neither_overspend_a_store_nor_spoil_it(po
         book.limit_part("shared", "purpose", "study", Limit.of(rho=0.1))
         book.limit_part("shared", "analyst", "anna", Limit.of(rho=0.5))
         book.limit_part("shared", "purpose", "care", Limit.of(rho=0.7))
-    postgres_server.sql("DO $$ BEGIN CREATE ROLE anna LOGIN IN ROLE privet_analyst; EXCEPTION WHEN OTHERS THEN END $$")
+    postgres_server.role("anna", "privet_analyst")
     anna = postgres_server.url("anna")
     assert spend(anna, dataset="patients")
     with opened(anna) as book:
