@@ -90,7 +90,7 @@ def test_the_cell_is_the_number_of_cuts_strictly_below(cuts, extra) -> None:
     values = [*around(cuts), *extra]
     for dtype in (np.uint8, np.uint16):
         out = np.empty(len(values), dtype=dtype)
-        count_cuts_below(np.array(values), cuts, 99, out)
+        count_cuts_below(np.array(values), prepared(cuts), 99, out)
         assert out.tolist() == plain_cells(values, cuts, 99)
 
 
@@ -102,7 +102,8 @@ def test_arrays_stored_by_rows_have_the_same_cells(of_columns, n_rows, seed) -> 
     out = np.full(X.T.shape, 250, dtype=np.uint16)
     left_alone = int(rng.integers(len(of_columns)))
     cuts = {column: grid for column, grid in enumerate(of_columns) if column != left_alone}
-    count_cuts_below_in_rows(X, cuts, dict.fromkeys(cuts, 99), out)
+    prepared_grids = {column: prepared(grid) for column, grid in cuts.items()}
+    count_cuts_below_in_rows(X, prepared_grids, dict.fromkeys(cuts, 99), out)
     for column, cells in enumerate(out.tolist()):
         expected = plain_cells(X[:, column].tolist(), cuts[column], 99) if column in cuts else [250] * n_rows
         assert cells == expected
@@ -128,7 +129,7 @@ def test_arithmetic_is_not_trusted_where_a_cut_is_not_its_own_nearest() -> None:
     out = np.empty(1, dtype=np.uint8)
     count_by_rounding(np.array([2.2]), np.array(cuts), 1.0, 99, out)
     assert out[0] != bisect_left(cuts, 2.2)
-    count_cuts_below(np.array([2.2]), cuts, 99, out)
+    count_cuts_below(np.array([2.2]), prepared(cuts), 99, out)
     assert out[0] == bisect_left(cuts, 2.2)
 
 
@@ -137,11 +138,11 @@ def test_arithmetic_is_not_trusted_where_a_cut_is_not_its_own_nearest() -> None:
 def test_dtypes_and_strides_do_not_matter(dtype, step) -> None:
     values = (np.arange(40_000) % 120).astype(dtype)[::step]
     cuts, out = linear_cuts(0.0, 100.0, 32), np.empty(len(values), dtype=np.uint8)
-    count_cuts_below(values, cuts, 0, out)
+    count_cuts_below(values, prepared(cuts), 0, out)
     assert np.array_equal(out, np.searchsorted(cuts, values.astype(np.float64)))
 
 
 def test_no_cuts_make_one_cell() -> None:
     out = np.empty(3, dtype=np.uint8)
-    count_cuts_below(np.array([1.0, nan, -inf]), (), 5, out)
+    count_cuts_below(np.array([1.0, nan, -inf]), prepared(()), 5, out)
     assert out.tolist() == [0, 5, 0]

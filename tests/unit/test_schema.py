@@ -171,3 +171,14 @@ def test_importing_the_schema_is_light() -> None:
     code = f"import sys, privet.schema; found = {heavy} & set(sys.modules); sys.exit(str(found) if found else 0)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_codes_are_laid_out_once_and_what_was_encoded_is_not_in_a_pickle() -> None:
+    schema = Schema({"age": Numeric(0, 100), "sex": Categorical(["f", "m"])}, classes=["no", "yes"])
+    before = pickle.dumps(schema), pickle.dumps(Schema(schema.features, schema.target).encoding(8))
+    encoding = schema.encoding(8)
+    assert schema.encoding(8) is encoding
+    encoding.encode([[30.0, "m"]])
+    assert (pickle.dumps(schema), pickle.dumps(encoding)) == before
+    assert schema.encoding(16) != encoding
+    assert schema.encoding(8) == encoding

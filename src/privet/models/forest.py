@@ -13,12 +13,12 @@ from privet.errors import ParameterError
 from privet.models.leaf_sums import node_sums
 from privet.randomness.hashing import mix
 from privet.randomness.public import PublicRng
-from privet.schema.encoding import Encoding
+from privet.schema.encoding import Encoding, FieldsOnly
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels.vote import count_labels, sum_values
 from privet.trees.random_trees import RandomTrees
-from privet.trees.structure import FeatureCodes, FieldsOnly
+from privet.trees.structure import FeatureCodes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

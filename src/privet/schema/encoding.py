@@ -5,7 +5,8 @@ error that depends on it. Errors come from column names, shapes and declared dty
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from math import isfinite, nan
 from typing import Any, Self
 
@@ -23,12 +24,23 @@ from privet.frames.opening import (
     say_ignored,
     stored_by_rows,
 )
-from privet.schema.grids import MAX_CODES, Cuts, as_cuts
+from privet.schema.grids import MAX_CODES, Cuts, Grid, as_cuts, prepared
 from privet.schema.readings import Buckets, Days, Levels, Part, Reading, Truth, Whole, reading_from_dict
 
 
+class FieldsOnly:
+    """A dataclass that is pickled by its fields.
+
+    A cached property stands in an object's ``__dict__`` only once it was used. Pickled with the object, it would tell
+    what was done with it, such as whether there was any record to route. A cache that is needed is computed again.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]  # a mixin
+
+
 @dataclass(frozen=True)
-class Column:
+class Column(FieldsOnly):
     """How the codes of one feature are laid out.
 
     Codes `0 .. n_values - 1` are the values: cells of the grid if `ordered` (`code <= c` is the same as
@@ -132,13 +144,18 @@ class Column:
         """An unknown category goes to "other" if declared, else where a missing one goes."""
         return self.other_code if self.other_code is not None else self.code_of_missing
 
+    @cached_property
+    def grid(self) -> Grid:
+        """The cuts, prepared for counting."""
+        return prepared(self.cuts)
+
     def encode(self, values: Values, out: npt.NDArray[Any]) -> None:
         """Write the codes of a column's values into `out`."""
         values = self.read(values)
         if self.ordered:
             from privet.schema.grid_kernels import count_cuts_below  # numba takes long to import
 
-            count_cuts_below(values.numbers(), self.cuts, self.code_of_missing, out)
+            count_cuts_below(values.numbers(), self.grid, self.code_of_missing, out)
             if values.absent is not None:
                 out[values.absent] = self.code_of_missing
         else:
@@ -274,11 +291,11 @@ class Encoding:
         # Only writable arrays: for read-only ones numba would have to compile the kernel once more.
         if stored_by_rows(frame) and frame.dtype == np.float64 and frame.flags.writeable:
             ordered = [feature for feature in left if self.columns[feature].reads_numbers]
-            cuts = {feature: self.columns[feature].cuts for feature in ordered}
+            grids = {feature: self.columns[feature].grid for feature in ordered}
             missing = {feature: self.columns[feature].code_of_missing for feature in ordered}
             from privet.schema.grid_kernels import count_cuts_below_in_rows
 
-            count_cuts_below_in_rows(frame, cuts, missing, codes)
+            count_cuts_below_in_rows(frame, grids, missing, codes)
             left = [feature for feature in left if not self.columns[feature].reads_numbers]
         for rows, block in column_blocks(frame, opened) if left else ():
             for feature in left:

@@ -3,14 +3,14 @@
 This file is imported only when the first frame is encoded, since numba takes long to import.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled, inner
-from privet.schema.grids import as_cuts, prepared
+from privet.schema.grids import Grid
 
 _ROWS_IN_TURN = 256  # one cache line of each of these rows fits into the first-level cache and serves eight features
 _SEARCHES_SIDE_BY_SIDE = 8
@@ -116,19 +116,18 @@ def count_cells(values: Floats, cuts: Floats, cuts_per_unit: float, nan_code: in
         count_by_search(values, cuts, nan_code, out)
 
 
-def count_cuts_below(values: NDArray[Any], cuts: Sequence[float], nan_code: int, out: NDArray[Any]) -> None:
+def count_cuts_below(values: NDArray[Any], grid: Grid, nan_code: int, out: NDArray[Any]) -> None:
     """Write the cell of every number into `out`; what is not a number gets `nan_code`.
 
     Parameters
     ----------
     values
         One-dimensional, of any real dtype and any stride.
-    cuts
-        Strictly increasing.
+    grid
+        Strictly increasing cuts, prepared.
     out
         Contiguous, uint8 or uint16, as long as `values`.
     """
-    grid = prepared(as_cuts(cuts))
     if values.dtype == np.float64 and values.flags.c_contiguous:
         count_cells(values, *grid, nan_code, out)
         return
@@ -144,7 +143,7 @@ def count_cuts_below(values: NDArray[Any], cuts: Sequence[float], nan_code: int,
 
 def count_cuts_below_in_rows(
     values: NDArray[np.float64],
-    cuts: Mapping[int, Sequence[float]],
+    grids: Mapping[int, Grid],
     nan_codes: Mapping[int, int],
     out: NDArray[Any],
 ) -> None:
@@ -154,20 +153,19 @@ def count_cuts_below_in_rows(
     ----------
     values
         Of shape (n_rows, n_columns), contiguous.
-    cuts, nan_codes
+    grids, nan_codes
         By column; other columns are left alone.
     out
         Of shape (n_columns, n_rows), uint8 or uint16.
     """
-    if not cuts:
+    if not grids:
         return
-    grids = [prepared(as_cuts(cuts[column])) for column in cuts]
     count_cells_of_rows(
         values,
-        np.array(list(cuts), dtype=np.int64),
-        np.concatenate([grid.cuts for grid in grids]),
-        np.cumsum([len(grid.cuts) for grid in grids], dtype=np.int64),
-        np.array([grid.cuts_per_unit for grid in grids]),
-        np.array([nan_codes[column] for column in cuts], dtype=np.int64),
+        np.array(list(grids), dtype=np.int64),
+        np.concatenate([grid.cuts for grid in grids.values()]),
+        np.cumsum([len(grid.cuts) for grid in grids.values()], dtype=np.int64),
+        np.array([grid.cuts_per_unit for grid in grids.values()]),
+        np.array([nan_codes[column] for column in grids], dtype=np.int64),
         out,
     )

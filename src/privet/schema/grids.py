@@ -123,8 +123,7 @@ class Grid(NamedTuple):
     cuts_per_unit: float
 
 
-@lru_cache(maxsize=4096)
-def prepared(cuts: Cuts) -> Grid:
+def prepared(cuts: Sequence[float]) -> Grid:
     """Prepare strictly increasing cuts for counting."""
     array = np.array(cuts, dtype=np.float64)  # a copy that can be written to: numba compiles for others once more
     if len(array) < 2:

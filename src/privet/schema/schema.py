@@ -6,6 +6,7 @@ is written from public knowledge (a codebook, a form, common sense), not from th
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from json import dumps
 from os import PathLike
@@ -15,7 +16,7 @@ from privet.errors import SchemaError
 from privet.frames.columns import Category
 from privet.schema.category_domains import Boolean, DatePart, Hashed
 from privet.schema.domains import Categorical, Domain, Numeric, check_size, has_surrogates, refuse
-from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
+from privet.schema.encoding import ClassTarget, Encoding, FieldsOnly, RangeTarget
 from privet.schema.grids import DEFAULT_BINS, MAX_CODES
 from privet.schema.readings import Truth
 from privet.schema.whole_domains import Date
@@ -56,7 +57,7 @@ class Unit:
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Schema:
+class Schema(FieldsOnly):
     """All that is public about a table; immutable.
 
     Parameters
@@ -188,9 +189,24 @@ class Schema:
         return (*(name for name, _ in self._features), *unit, *target, *self.ignored)
 
     def encoding(self, bins: int = DEFAULT_BINS) -> Encoding:
-        """How records become codes; numeric features that do not say otherwise have `bins` cells."""
+        """How records become codes; numeric features that do not say otherwise have `bins` cells.
+
+        The last one that was asked for is kept: plans and fits with one schema lay out its codes once.
+        """
         if type(bins) is not int or not 2 <= bins < MAX_CODES:
             raise SchemaError(f"bins must be a whole number from 2 to {MAX_CODES - 1:,}, got {bins!r}; e.g. 32")
+        made = self._last_encoding.get(bins)
+        if made is None:
+            made = self._lay_out(bins)
+            self._last_encoding.clear()
+            self._last_encoding[bins] = made
+        return made
+
+    @cached_property
+    def _last_encoding(self) -> dict[int, Encoding]:
+        return {}
+
+    def _lay_out(self, bins: int) -> Encoding:
         check_size(self.features.values(), self.target, bins)
         if isinstance(self.target, Categorical):
             truth = Truth() if isinstance(self.target, Boolean) else None

@@ -2,30 +2,19 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError
-from privet.schema.encoding import Encoding
+from privet.schema.encoding import Encoding, FieldsOnly
 from privet.trees.kernels.bits import BitTests
 from privet.trees.kernels.blocks import BLOCK_ROWS
 
 if TYPE_CHECKING:
     from privet.trees.explicit_trees import ExplicitTrees
-
-
-class FieldsOnly:
-    """A dataclass that is pickled by its fields.
-
-    A cached property stands in an object's ``__dict__`` only once it was used. Pickled with the object, it would tell
-    what was done with it, such as whether there was any record to route. A cache that is needed is computed again.
-    """
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]  # a mixin
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from privet.errors import ParameterError
 from privet.learners.boosting.gradients import LARGEST_SCORE, SCORE_BITS
-from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
+from privet.schema.encoding import ClassTarget, Encoding, FieldsOnly, RangeTarget
 from privet.tables.protocol import Floats, IntArray
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.kernels.vote import sum_values
-from privet.trees.structure import FeatureCodes, FieldsOnly
+from privet.trees.structure import FeatureCodes
 
 if TYPE_CHECKING:
     from pathlib import Path
