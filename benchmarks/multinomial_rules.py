@@ -21,9 +21,9 @@ from privet.estimators.learning import Hints, Learner
 from privet.learners.multinomial_forest.private import MultinomialForest
 from privet.learners.privatree.tree import PrivaTree
 from privet.mechanisms.release import open_release, secret_key
+from privet.parameters import public_rng
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
-from privet.randomness.public import public_rng
 from privet.tables.reading import encode_table
 from privet_papers.framework.data import DataFolder, DataSet
 

@@ -22,9 +22,9 @@ from privet import Numeric, Schema
 from privet.estimators.learning import Hints
 from privet.learners.privatree.tree import PrivaTree
 from privet.mechanisms.release import Release, drawn, secret_key
+from privet.parameters import public_rng
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
-from privet.randomness.public import public_rng
 from privet.tables.reading import encode_table
 
 MORE_TREES = 10

@@ -25,8 +25,8 @@ from typing import Any
 import joblib
 import numpy as np
 
+from privet import parameters
 from privet.mechanisms import release, samplers
-from privet.randomness import public as randomness
 from privet.randomness.public import SeededSource
 
 
@@ -89,13 +89,13 @@ class Task:
             _of_the_task.reset(token)
 
 
-_systems_own, _unseeded, _parallel = release._source, randomness._unseeded, joblib.Parallel.__call__
+_systems_own, _unseeded, _parallel = release._source, parameters._unseeded, joblib.Parallel.__call__
 
 
 def install() -> None:
     """Let the streams stand where the operating system's entropy would serve."""
     release._source = _source
-    randomness._unseeded = _generator
+    parameters._unseeded = _generator
     joblib.Parallel.__call__ = _in_parallel
 
 

@@ -1,4 +1,4 @@
-"""Checks of users' parameters. Each error says what was expected, what was given, and what to do."""
+"""What users' parameters mean, and checks of them. Each error says what was expected, what was given, what to do."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import math
 import numbers
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, TypeAlias
+
+import numpy as np
 
 from privet.errors import ParameterError
 
+RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 Auto = Literal["auto"]  # the learner decides, from public facts
 # A public guess at the number of records; None to buy one where it helps; "unknown" to do without.
 RowsHint = int | Literal["unknown"] | None
@@ -91,3 +94,39 @@ def threads(n_jobs: int | None) -> int:
     import joblib
 
     return int(joblib.effective_n_jobs(n_jobs))
+
+
+def public_rng(random_state: RandomState = None) -> np.random.Generator:
+    """Turn what scikit-learn accepts as `random_state` into a NumPy generator.
+
+    Parameters
+    ----------
+    random_state : None, int, numpy.random.Generator or numpy.random.RandomState
+        None gives a freshly seeded generator, and an int the same generator each time. A generator is returned as it
+        is. A `RandomState` is advanced by one draw, so that two calls with one state differ, as in scikit-learn.
+
+    Returns
+    -------
+    numpy.random.Generator
+
+    Examples
+    --------
+    >>> int(public_rng(7).integers(100)) == int(public_rng(7).integers(100))
+    True
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(0, 2**32, size=4, dtype=np.uint32))
+    if random_state is None:
+        return _unseeded()
+    # A bool is an Integral, but as a seed it is surely a mistake.
+    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool) and random_state >= 0:
+        return np.random.default_rng(int(random_state))
+    raise ParameterError(
+        f"random_state must be None, an int >= 0, a numpy Generator or a RandomState; got {random_state!r}"
+    )
+
+
+def _unseeded() -> np.random.Generator:
+    return np.random.default_rng()

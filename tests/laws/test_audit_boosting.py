@@ -23,10 +23,10 @@ from privet.learners.boosting.histogram_base import HistogramBase
 from privet.learners.boosting.learner import Boosting, loss_of
 from privet.learners.boosting.regression_base import PairMoments, TargetMoments
 from privet.mechanisms.release import Release, drawn
+from privet.parameters import public_rng
 from privet.privacy.events import Mechanism
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
-from privet.randomness.public import public_rng
 from privet.tables import MemoryTable
 
 pytestmark = pytest.mark.law

@@ -10,7 +10,8 @@ from privet.compiling import compiled
 from privet.errors import ParameterError
 from privet.mechanisms import exact_integer, samplers
 from privet.mechanisms.exact_integer import DRY, LARGEST_POWER, UNDECIDED, powers_of_e
-from privet.randomness.public import SeededSource, derive_seed, public_rng
+from privet.parameters import public_rng
+from privet.randomness.public import SeededSource, derive_seed
 
 from .law_tests import SURE, p_value_of_counts
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privet import Categorical, Numeric, Schema
-from privet.randomness.public import public_rng
+from privet.parameters import public_rng
 from privet.tables import Block, MemoryTable
 from privet.trees.candidates import Candidates, count_candidates
 from privet.trees.greedy import GreedyGrowth, SiblingHistogram

@@ -33,10 +33,10 @@ from privet.forecast.calibration import Calibration, Line, calibration_of, calib
 from privet.forecast.noise import noise_of
 from privet.forecast.result import Curve
 from privet.forecast.synthetic import Strength, World, default_shares
+from privet.parameters import public_rng
 from privet.privacy import budgets
 from privet.privacy.stages import noise_in_records
 from privet.progress import listening
-from privet.randomness.public import public_rng
 from privet.report import render_forecast
 from tests.laws.registry import every_learner
 

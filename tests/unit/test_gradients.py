@@ -23,7 +23,7 @@ from privet.learners.boosting.cells import (
 )
 from privet.learners.boosting.gradient_growth import score_walks
 from privet.learners.boosting.gradients import ONE, SCORE_STATE, Huber, Logistic, Softmax, logistic_table
-from privet.randomness.public import public_rng
+from privet.parameters import public_rng
 from privet.tables import Block, MemoryTable
 
 ANY_SCORE = st.integers(-(2**62), 2**62)

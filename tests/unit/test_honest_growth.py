@@ -20,9 +20,9 @@ from privet.learners.multinomial_forest.honest_growth import (
 from privet.learners.multinomial_forest.honest_scores import count_codes, make_scratch
 from privet.learners.multinomial_forest.honest_tree import deal_points, grow_honest_tree
 from privet.mechanisms.release import open_release
+from privet.parameters import public_rng
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
-from privet.randomness.public import public_rng
 from privet.tables import MemoryTable
 
 SCHEMA = Schema(

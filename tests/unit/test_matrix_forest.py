@@ -12,9 +12,9 @@ from privet.learners.matrix_forest.learner import MatrixForest
 from privet.learners.matrix_forest.vote_tables import BatchAnswers, CellTable, LeafVotes, shares_of
 from privet.mechanisms.release import Release, drawn
 from privet.models.files import model_from_dict, model_to_dict
+from privet.parameters import public_rng
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
-from privet.randomness.public import public_rng
 from privet.tables import Block, MemoryTable
 
 SCHEMA = Schema({name: Categorical([0, 1, 2]) for name in "abcd"}, classes=["no", "yes", "maybe"])

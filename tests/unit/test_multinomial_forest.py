@@ -19,10 +19,10 @@ from privet.learners.multinomial_forest.honest_plan import coin_weights, honest_
 from privet.learners.multinomial_forest.private import MultinomialForest
 from privet.learners.multinomial_forest.two_stages import NO_CANDIDATE, TwoStages
 from privet.models.files import digest
+from privet.parameters import public_rng
 from privet.privacy.conversions import mixture_epsilon
 from privet.privacy.events import Mixture
 from privet.privacy.terms import Allowance, Share, Terms
-from privet.randomness.public import public_rng
 from privet.trees.candidates import Candidates
 from privet.trees.structure import FeatureCodes
 

@@ -16,8 +16,8 @@ from privet import Numeric, RandomDecisionForestClassifier, Schema
 from privet.audit import canaries, statistical_audit
 from privet.audit.whole import trainer
 from privet.mechanisms.release import drawn
+from privet.parameters import public_rng
 from privet.privacy.terms import Terms
-from privet.randomness.public import public_rng
 from tests import streams
 
 EVENT = Terms().laplace("counts", Fraction(1, 1000))

@@ -17,7 +17,7 @@ from privet.learners.matrix_forest.settings import leaf_sums
 from privet.learners.matrix_forest.strategy import Explicit, Identity, Leaves, Marginals, Queries, supports
 from privet.learners.matrix_forest.subsets import covering_subsets, random_subsets
 from privet.learners.matrix_forest.votes import BatchVotes, ForestVotes, elementary_symmetric
-from privet.randomness.public import public_rng
+from privet.parameters import public_rng
 from privet.trees.id3_trees import draw_id3_trees
 from privet.trees.structure import FeatureCodes
 from privet_papers.tajima_2025.matrices import DecisionPaths

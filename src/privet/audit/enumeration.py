@@ -21,12 +21,12 @@ from privet.errors import AuditError
 from privet.estimators.learning import Hints, Learner
 from privet.mechanisms.joint_exponential import scores_of_cuts
 from privet.mechanisms.release import Coins, Outcomes, Release
+from privet.parameters import public_rng
 from privet.privacy import laws
 from privet.privacy.events import Event, Mechanism
 from privet.privacy.ledger import Ledger
 from privet.privacy.plan import Plan
 from privet.privacy.terms import Allowance, Terms
-from privet.randomness.public import public_rng
 from privet.schema.encoding import Encoding
 from privet.tables import Block, MemoryTable
 

@@ -20,9 +20,10 @@ from privet.audit.enumeration import CodeDataSet, Subject
 from privet.errors import AuditError
 from privet.mechanisms.joint_exponential import scores_of_cuts
 from privet.mechanisms.release import Coins
+from privet.parameters import public_rng
 from privet.privacy import laws
 from privet.privacy.events import Event, Mechanism
-from privet.randomness.public import PublicRng, public_rng
+from privet.randomness.public import PublicRng
 from privet.tables.protocol import IntArray
 
 MOST_TUPLES = 5_000  # of cuts, whose law is computed

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from privet.audit.enumeration import CodeDataSet, CodeRecord, Subject
 from privet.audit.exact import ExactResult, Witness, cells_of
 from privet.audit.replay_loss import loss_along_a_run
-from privet.randomness.public import PublicRng, public_rng
+from privet.parameters import public_rng
+from privet.randomness.public import PublicRng
 
 COPIES_OF_A_RECORD = (0, 1, 2, 3, 5, 8, 13, 21, 34)
 MOST_RECORDS = 100

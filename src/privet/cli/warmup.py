@@ -78,7 +78,7 @@ def _records() -> list[tuple[Any, Any, Schema]]:
     """Return made-up records: frames and arrays, codes of one and of two bytes, two and three classes, and numbers."""
     import pandas as pd
 
-    from privet.randomness.public import public_rng
+    from privet.parameters import public_rng
     from privet.schema.domains import Categorical, Domain, Numeric
     from privet.schema.schema import Schema
 

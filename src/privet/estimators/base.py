@@ -29,7 +29,7 @@ from privet.estimators.objectives import check_objective
 from privet.frames.opening import one_column
 from privet.markup import card, paragraph, table
 from privet.mechanisms.release import Randomness, noise_source, open_release, secret_key
-from privet.parameters import RowsHint, check_rows_hint, threads
+from privet.parameters import RowsHint, check_rows_hint, public_rng, threads
 from privet.privacy import budgets
 from privet.privacy.events import Composition, has_mixture
 from privet.privacy.ledger import Ledger
@@ -38,7 +38,6 @@ from privet.privacy.statements import delta_in_words, stated_down
 from privet.privacy.terms import Allowance, Terms, most_delta
 from privet.privacy.text import guarantee_in_words, stage_table
 from privet.progress import counting_records
-from privet.randomness.public import public_rng
 from privet.schema.domains import Categorical, Numeric
 from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
 from privet.schema.schema import Schema

@@ -10,7 +10,7 @@ from scipy.ndimage import gaussian_filter1d
 
 from privet.errors import ParameterError
 from privet.estimators.learning import Model
-from privet.randomness.public import public_rng
+from privet.parameters import public_rng
 from privet.schema.encoding import Encoding
 from privet.tables.protocol import Floats, IntArray
 

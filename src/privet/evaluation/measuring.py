@@ -18,11 +18,10 @@ from privet.evaluation.numbers import NumberEvaluator, NumberFigures, NumberTall
 from privet.evaluation.results import PrivateClassEvaluation, PrivateEvaluation, PrivateNumberEvaluation
 from privet.frames.opening import one_column
 from privet.mechanisms.release import noise_source, open_release, secret_key
-from privet.parameters import threads
+from privet.parameters import public_rng, threads
 from privet.privacy import budgets
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
-from privet.randomness.public import public_rng
 from privet.schema.domains import Categorical
 from privet.schema.encoding import Column, Encoding, RangeTarget
 from privet.schema.schema import Schema

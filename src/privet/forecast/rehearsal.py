@@ -20,9 +20,9 @@ from sklearn.base import clone
 
 from privet.forecast.synthetic import Records, Strength, World
 from privet.mechanisms.release import noise_source, open_release, seeded
+from privet.parameters import public_rng
 from privet.privacy.ledger import Ledger
 from privet.progress import Counter
-from privet.randomness.public import public_rng
 from privet.schema.encoding import RangeTarget
 from privet.schema.schema import Schema
 from privet.tables.memory import MemoryTable

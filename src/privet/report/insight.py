@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from privet.errors import ParameterError
 from privet.models.reading import code_in_words, interval_in_words
-from privet.randomness.public import public_rng
+from privet.parameters import public_rng
 from privet.schema.encoding import Column, Encoding
 
 ROWS = 2_000

@@ -9,10 +9,11 @@ import numpy as np
 
 from privet.estimators.learning import Hints
 from privet.mechanisms.release import Release
+from privet.parameters import public_rng
 from privet.privacy.events import Composition, Cost, Event, Filter, Parallel, Sequential
 from privet.privacy.plan import Plan
 from privet.privacy.terms import Share, Terms
-from privet.randomness.public import PublicRng, derive_seed, public_rng
+from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Encoding
 from privet.tables.only_part import OnlyPart
 from privet.tables.protocol import Table

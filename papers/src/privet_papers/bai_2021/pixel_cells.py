@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import NonPrivateWarning
-from privet.randomness.public import public_rng
+from privet.parameters import public_rng
 from privet.schema.domains import Numeric
 from privet.schema.schema import Schema
 from privet_papers.bai_2021.cells import BREIMAN, METHODS, make

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from privet.errors import NonPrivateWarning, UnsoundWarning
 from privet.learners.disjoint_forest.forest import DisjointForestClassifier
 from privet.learners.multinomial_forest import ConsistentForestClassifier, MultinomialForestClassifier
-from privet.randomness.public import PublicRng, public_rng
+from privet.parameters import public_rng
+from privet.randomness.public import PublicRng
 from privet.schema.domains import Numeric
 from privet.schema.schema import Schema
 from privet_papers import MultinomialForest2021Classifier, SmoothForestClassifier

@@ -17,9 +17,9 @@ from privet.learners.random_decision_forest.forest import RandomDecisionForest
 from privet.learners.random_decision_forest.shape import forest_shape
 from privet.mechanisms.release import Release, drawn
 from privet.models.forest import Empty, Forest, LeafCounts
+from privet.parameters import public_rng
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
-from privet.randomness.public import public_rng
 from privet.tables import MemoryTable
 from privet.tables.protocol import IntArray
 from privet.trees.complete_trees import CompleteTrees

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.randomness.public import public_rng
+from privet.parameters import public_rng
 from privet.schema.encoding import Encoding
 from privet_papers.framework.data import ADULT_ROWS, TARGET, DataFolder, binary_adult, public_schema
 

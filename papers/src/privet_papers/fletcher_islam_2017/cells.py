@@ -15,8 +15,9 @@ from privet.errors import NonPrivateWarning, UnsoundWarning
 from privet.learners.disjoint_forest.depth import fletcher_depth
 from privet.learners.disjoint_forest.forest import FINE_GRID, DisjointForestClassifier
 from privet.learners.disjoint_forest.margin_law import MarginLaw, margin_scores
+from privet.parameters import public_rng
 from privet.privacy import laws
-from privet.randomness.public import PublicRng, public_rng
+from privet.randomness.public import PublicRng
 from privet.tables import MemoryTable
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels.count import LeafClassCounts

@@ -14,9 +14,9 @@ from privet.learners.matrix_forest.learner import MatrixForest
 from privet.learners.matrix_forest.marginals import best_marginals
 from privet.learners.matrix_forest.vote_tables import CellTable, LeafVotes
 from privet.mechanisms.release import open_release, secret_key
+from privet.parameters import public_rng
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
-from privet.randomness.public import public_rng
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables.reading import encode_table

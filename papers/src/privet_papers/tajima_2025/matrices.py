@@ -33,7 +33,7 @@ class DecisionPaths:
     Examples
     --------
     >>> from privet import Categorical, Schema
-    >>> from privet.randomness.public import public_rng
+    >>> from privet.parameters import public_rng
     >>> from privet.trees.structure import FeatureCodes
     >>> from privet.trees.id3_trees import draw_id3_trees
     >>> schema = Schema({"a": Categorical([0, 1]), "b": Categorical([0, 1, 2])}, classes=[0, 1])

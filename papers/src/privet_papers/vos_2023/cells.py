@@ -15,9 +15,9 @@ from privet.errors import NonPrivateWarning, UnsoundWarning
 from privet.estimators.learning import Hints
 from privet.learners.privatree.tree import PrivaTree, PrivaTreeClassifier
 from privet.mechanisms.release import Release, drawn, secret_key
+from privet.parameters import public_rng
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
-from privet.randomness.public import public_rng
 from privet.schema.domains import Numeric
 from privet.schema.schema import Schema
 from privet.tables.reading import encode_table

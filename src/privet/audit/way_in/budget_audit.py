@@ -9,8 +9,8 @@ from privet.audit.way_in.made_frames import columns_of, frame_of, labels_of
 from privet.audit.way_in.watching import finding, reach
 from privet.errors import BudgetError
 from privet.estimators.base import PrivateEstimator
+from privet.parameters import public_rng
 from privet.privacy.budgets.blocks import Budget, budget
-from privet.randomness.public import public_rng
 
 FLAW = "a fit inside a budget draws before it is charged, or is charged too little"
 

@@ -13,7 +13,7 @@ from privet.audit.way_in.made_frames import columns_of, frame_of, labels_of
 from privet.audit.way_in.watching import Arrived, arrive, finding, gathered
 from privet.estimators.base import PrivateEstimator
 from privet.mechanisms.release import secret_key
-from privet.randomness.public import public_rng
+from privet.parameters import public_rng
 from privet.schema.schema import Schema
 from privet.tables.reading import encode_table
 

@@ -14,7 +14,7 @@ from privet.audit.way_in.watching import Arrived, arrive, finding, with_schema
 from privet.errors import PrivetError
 from privet.estimators.base import PrivateEstimator
 from privet.mechanisms.release import seeded
-from privet.randomness.public import public_rng
+from privet.parameters import public_rng
 from privet.schema.schema import Schema, Unit
 
 MANY_UNITS = 3_000

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError
 from privet.learners.boosting.gradients import SCORE_BITS
 from privet.models.reading import code_in_words, interval_in_words
-from privet.randomness.public import public_rng
+from privet.parameters import public_rng
 from privet.schema.encoding import ClassTarget, Column
 from privet.tables.protocol import Floats, IntArray
 

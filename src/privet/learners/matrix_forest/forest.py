@@ -18,9 +18,9 @@ from privet.learners.matrix_forest.designs import NAMES
 from privet.learners.matrix_forest.leaf_values import VOTINGS, LeafVoting
 from privet.learners.matrix_forest.learner import MatrixForest, Subsets, Tune
 from privet.learners.matrix_forest.settings import Mode
-from privet.parameters import Auto, RowsHint, check_choice, check_whole
+from privet.parameters import Auto, RowsHint, check_choice, check_whole, public_rng
 from privet.privacy.ledger import Ledger
-from privet.randomness.public import derive_seed, public_rng
+from privet.randomness.public import derive_seed
 from privet.schema.schema import Schema
 
 

@@ -19,10 +19,11 @@ from privet.learners.matrix_forest.tuning import EnsembleShape, depth_from_count
 from privet.learners.matrix_forest.vote_tables import BatchAnswers, CellTable, LeafVotes, VoteTable
 from privet.learners.matrix_forest.votes import ForestVotes
 from privet.mechanisms.release import Release
+from privet.parameters import public_rng
 from privet.privacy.events import Sequential
 from privet.privacy.plan import Plan
 from privet.privacy.terms import Share, Terms
-from privet.randomness.public import PublicRng, public_rng
+from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
 from privet.tables import Table
 from privet.tables.protocol import IntArray

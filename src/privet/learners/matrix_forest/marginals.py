@@ -14,7 +14,7 @@ import numpy as np
 from privet.learners.matrix_forest.domain_cells import DomainCells, over_subsets, over_supersets
 from privet.learners.matrix_forest.strategy import Marginals
 from privet.learners.matrix_forest.votes import Workload
-from privet.randomness.public import public_rng
+from privet.parameters import public_rng
 from privet.tables.protocol import Floats
 
 GRID = 1 << 20  # parts of the budget are multiples of 2^-20

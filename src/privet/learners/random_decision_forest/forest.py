@@ -22,12 +22,12 @@ from privet.learners.random_decision_forest.shape import ForestShape, forest_sha
 from privet.learners.random_decision_forest.weights import ENOUGH_RECORDS, WEIGHTS_PART, choose_weights
 from privet.mechanisms.release import Release
 from privet.models.forest import Empty, Forest, LeafCounts, LeafLabels, Voting
-from privet.parameters import Auto, RowsHint, check_choice, check_whole_or_auto, threads
+from privet.parameters import Auto, RowsHint, check_choice, check_whole_or_auto, public_rng, threads
 from privet.privacy.events import Event, Mechanism, Sequential
 from privet.privacy.plan import InSequence
 from privet.privacy.terms import Allowance, Share, Terms
 from privet.progress import counting_records
-from privet.randomness.public import PublicRng, derive_seed, public_rng
+from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError
-from privet.parameters import check_whole
-from privet.randomness.public import RandomState, public_rng
+from privet.parameters import RandomState, check_whole, public_rng
 from privet_papers.vos_2023.poisoning.attacks import Poisoned
 
 _PATTERN = ((2, 2), (3, 3), (2, 4), (4, 2))  # rows and columns from the bottom-right corner, as BadNets has it
