@@ -12,8 +12,7 @@ from privet.estimators.learning import Hints
 from privet.privacy.terms import Allowance, Terms
 from privet.tables import MemoryTable
 from privet.trees.explicit_trees import TreeBuilder
-from privet.trees.splits import Multiway, Threshold
-from privet.trees.structure import FeatureCodes
+from privet.trees.structure import FeatureCodes, Multiway, Threshold
 from privet_papers import RGVForestClassifier
 from privet_papers.fletcher_islam_2017.fs import FSTree
 from privet_papers.fletcher_islam_2017.jpw import JPWForest, jpw_depth

@@ -9,8 +9,7 @@ from privet import Numeric, Schema
 from privet.mechanisms.release import outcomes_from
 from privet.privacy.events import Mechanism
 from privet.trees.explicit_trees import TreeBuilder
-from privet.trees.splits import Threshold
-from privet.trees.structure import FeatureCodes
+from privet.trees.structure import FeatureCodes, Threshold
 from privet_papers.fletcher_islam_2017.fs import FSTreeClassifier
 from privet_papers.fletcher_islam_2017.pruning import prune_by_error
 

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from privet.schema.encoding import ClassTarget, Column, Encoding
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees, TreeBuilder
-from privet.trees.splits import Multiway, Split, Subset, Threshold
-from privet.trees.structure import FeatureCodes
+from privet.trees.structure import FeatureCodes, Multiway, Split, Subset, Threshold
 
 SIZES = st.one_of(st.integers(1, 5), st.integers(60, 70), st.just(256), st.just(300))
 

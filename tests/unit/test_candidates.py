@@ -14,8 +14,7 @@ from privet.tables import Block, MemoryTable
 from privet.trees.candidates import Candidates, count_candidates
 from privet.trees.greedy import GreedyGrowth, SiblingHistogram
 from privet.trees.scores import SCORES
-from privet.trees.splits import Subset, Threshold
-from privet.trees.structure import FeatureCodes
+from privet.trees.structure import FeatureCodes, Subset, Threshold
 
 SCHEMA = Schema(
     {

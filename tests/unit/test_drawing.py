@@ -10,8 +10,7 @@ from privet.errors import ParameterError
 from privet.models.forest import Forest, LeafCounts, LeafLabels
 from privet.models.reading import read_tree
 from privet.trees.explicit_trees import TreeBuilder
-from privet.trees.splits import Multiway, Subset, Threshold
-from privet.trees.structure import FeatureCodes
+from privet.trees.structure import FeatureCodes, Multiway, Subset, Threshold
 
 SCHEMA = Schema(
     {

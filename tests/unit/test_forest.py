@@ -13,8 +13,7 @@ from privet.errors import ParameterError
 from privet.models.forest import Forest, LeafCounts, LeafLabels, estimate_bytes
 from privet.trees.explicit_trees import ExplicitTrees, TreeBuilder
 from privet.trees.random_trees import RandomTrees
-from privet.trees.splits import Threshold
-from privet.trees.structure import FeatureCodes
+from privet.trees.structure import FeatureCodes, Threshold
 from tests.unit.forests import encodings, grown, random_codes, small_encoding
 
 laws = settings(deadline=None, max_examples=40)

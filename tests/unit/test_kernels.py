@@ -16,8 +16,7 @@ from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.kernels.histogram import NodeHistogram
 from privet.trees.kernels.vote import count_labels, sum_values
 from privet.trees.random_trees import RandomTrees
-from privet.trees.splits import Threshold
-from privet.trees.structure import FeatureCodes
+from privet.trees.structure import FeatureCodes, Threshold
 from tests.unit.forests import encodings, grown, plain_leaf, plain_route, random_codes, random_split, small_encoding
 
 laws = settings(deadline=None, max_examples=40)

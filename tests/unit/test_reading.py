@@ -18,8 +18,7 @@ from privet.models.reading import (
     voted,
 )
 from privet.trees.random_trees import RandomTrees
-from privet.trees.splits import pack_sets
-from privet.trees.structure import FeatureCodes
+from privet.trees.structure import FeatureCodes, pack_sets
 from tests.unit.forests import grown, random_codes, small_encoding
 
 ENCODING = small_encoding()

@@ -17,8 +17,7 @@ from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels.blocks import BLOCK_ROWS
 from privet.trees.random_trees import RandomTrees, Rule
-from privet.trees.splits import Splits
-from privet.trees.structure import FeatureCodes
+from privet.trees.structure import FeatureCodes, Splits
 from tests.unit.forests import encodings, grown, plain_route, random_codes
 from tests.unit.forests import small_encoding as make_small_encoding
 

@@ -22,8 +22,7 @@ from privet.models.forest import Forest
 from privet.schema.encoding import ClassTarget, Column, Encoding, RangeTarget
 from privet.schema.readings import TRUTH, Buckets, Days, Levels, Part, Truth
 from privet.trees.explicit_trees import ExplicitTrees
-from privet.trees.splits import Splits
-from privet.trees.structure import FeatureCodes
+from privet.trees.structure import FeatureCodes, Splits
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -10,8 +10,7 @@ from privet.models.forest import VOTINGS, Empty, Forest, LeafCounts, LeafLabels,
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.random_trees import RULES, RandomTrees, Rule
-from privet.trees.splits import Splits
-from privet.trees.structure import FeatureCodes
+from privet.trees.structure import FeatureCodes, Splits
 
 _SPLITS = ("feature", "cut", "missing_first", "set_index", "sets")
 _NODES = ("first_child", "n_children", "leaf", "tree_offsets", "leaves_per_tree")

@@ -19,8 +19,7 @@ from privet.compiling import compiled, inlined, inner
 from privet.randomness.public import PublicRng
 from privet.tables.protocol import IntArray
 from privet.trees.scores import Score, child_score
-from privet.trees.splits import Split, Subset, Threshold, children_by_code
-from privet.trees.structure import FeatureCodes
+from privet.trees.structure import FeatureCodes, Split, Subset, Threshold, children_by_code
 
 
 @inner

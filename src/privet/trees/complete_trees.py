@@ -14,8 +14,7 @@ from privet.trees.kernels.bits import BitTests, bit_tests
 from privet.trees.kernels.blocks import BLOCK_ROWS
 from privet.trees.kernels.complete import UPPER_ROOM
 from privet.trees.kernels.node_tests import NodeTests
-from privet.trees.splits import Splits
-from privet.trees.structure import FeatureCodes, Trees, check_number_of_leaves
+from privet.trees.structure import FeatureCodes, Splits, Trees, check_number_of_leaves
 
 
 @dataclass(frozen=True, eq=False)

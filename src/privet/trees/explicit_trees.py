@@ -13,8 +13,19 @@ from privet.errors import ParameterError
 from privet.trees.kernels import explicit
 from privet.trees.kernels.blocks import BLOCK_ROWS
 from privet.trees.kernels.node_tests import Nodes, NodeTests
-from privet.trees.splits import NEVER, Multiway, Split, Splits, StepDown, children_by_code, split_table
-from privet.trees.structure import MOST_LEAVES, FeatureCodes, Trees, check_number_of_leaves
+from privet.trees.structure import (
+    MOST_LEAVES,
+    NEVER,
+    FeatureCodes,
+    Multiway,
+    Split,
+    Splits,
+    StepDown,
+    Trees,
+    check_number_of_leaves,
+    children_by_code,
+    split_table,
+)
 
 
 @compiled

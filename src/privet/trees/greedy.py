@@ -15,7 +15,7 @@ from privet.trees.candidates import Candidates
 from privet.trees.explicit_trees import ExplicitTrees, TreeBuilder
 from privet.trees.kernels.blocks import Codes, Whole
 from privet.trees.scores import Score, score_of_counts
-from privet.trees.splits import StepDown
+from privet.trees.structure import StepDown
 
 _ROWS_AT_ONCE = (
     4096  # row numbers and keys of this many records stay in the nearest cache while all features are counted

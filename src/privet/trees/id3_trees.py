@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError
 from privet.randomness.public import PublicRng
 from privet.trees.explicit_trees import ExplicitTrees
-from privet.trees.splits import Splits
-from privet.trees.structure import FeatureCodes
+from privet.trees.structure import FeatureCodes, Splits
 
 _DRAWS_AT_ONCE = 1 << 20  # 8 MB
 

@@ -16,8 +16,7 @@ from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels import implicit, one_hash
 from privet.trees.kernels.fill_multiway import fill_multiway
 from privet.trees.kernels.implicit import Lanes, MultiwayTable, RandomRule
-from privet.trees.splits import Splits, n_words
-from privet.trees.structure import FeatureCodes, Trees, check_number_of_leaves
+from privet.trees.structure import FeatureCodes, Splits, Trees, check_number_of_leaves, n_words
 
 _WITHOUT_KNOWLEDGE = 8 << 30
 _ARRAYS = 4  # the sum, one block's counts, the noise, and the leaves' shares

@@ -17,8 +17,7 @@ from privet.trees.greedy import AtRoot
 from privet.trees.kernels.blocks import Whole
 from privet.trees.kernels.histogram import NodeHistogram
 from privet.trees.scores import SCORES, head_start, score_of_counts
-from privet.trees.splits import Multiway, Split, Threshold
-from privet.trees.structure import FeatureCodes
+from privet.trees.structure import FeatureCodes, Multiway, Split, Threshold
 
 CRITERIA = ("max", "gini", "information")
 _INFORMATION = 3  # next to the kinds of privet.trees.scores

@@ -39,8 +39,7 @@ from privet.trees.greedy import AtRoot, GreedyGrowth
 from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.kernels.histogram import NodeHistogram
 from privet.trees.quantiles import JointQuantiles, OfFeature, counts_by_cell
-from privet.trees.splits import Split, Subset, Threshold
-from privet.trees.structure import FeatureCodes
+from privet.trees.structure import FeatureCodes, Split, Subset, Threshold
 from privet_papers.framework.printed import PrintedClassifier, pure_epsilon
 from privet_papers.vos_2023.one_against_rest import STEPS, average_gini
 

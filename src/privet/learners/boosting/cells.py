@@ -20,8 +20,7 @@ from privet.schema.encoding import Encoding
 from privet.tables.protocol import Block, IntArray
 from privet.trees.candidates import Candidates, Walk, orders, thresholds
 from privet.trees.kernels.blocks import Whole
-from privet.trees.splits import Split, StepDown, Threshold
-from privet.trees.structure import FeatureCodes
+from privet.trees.structure import FeatureCodes, Split, StepDown, Threshold
 
 CELL_STATE = "cell"
 GRADIENT_STATE = "gradient"

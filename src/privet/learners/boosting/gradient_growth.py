@@ -16,7 +16,7 @@ from privet.learners.boosting.gradients import ONE, Loss
 from privet.privacy.events import Event
 from privet.tables.protocol import Floats, IntArray, Table
 from privet.trees.candidates import Candidates, Walk
-from privet.trees.splits import Split
+from privet.trees.structure import Split
 
 LARGEST_VALUE = 2.0  # of a leaf
 

@@ -34,8 +34,7 @@ from privet.tables import Table
 from privet.tables.protocol import IntArray
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.quantiles import OfFeature, QuantileSearch
-from privet.trees.splits import Split, Splits, split_table
-from privet.trees.structure import FeatureCodes
+from privet.trees.structure import FeatureCodes, Split, Splits, split_table
 
 HISTOGRAM_CELLS = 4  # of a numeric feature where class histograms are all that is measured: no more than their groups
 MEAN_PART = Fraction(1, 2)  # of the base's budget, for the mean of a regression target

@@ -33,8 +33,7 @@ from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Encoding
 from privet.tables.protocol import IntArray, Table
 from privet.trees.explicit_trees import ExplicitTrees
-from privet.trees.splits import Splits, pack_sets
-from privet.trees.structure import FeatureCodes
+from privet.trees.structure import FeatureCodes, Splits, pack_sets
 
 Choice = Literal["multinomial", "best", "range", "bernoulli"]
 Points = Literal["halves", "bootstrap"]
