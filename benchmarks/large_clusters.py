@@ -23,7 +23,7 @@ import privet
 from privet.estimators.registry import estimator_class
 from privet.tables import Block
 from privet.tables.described import Described, Job
-from privet.tables.memory import MemoryTable
+from privet.tables.reading import MemoryTable
 from privet_papers.framework.plots import common_style, save_svg
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"

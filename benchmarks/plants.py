@@ -25,7 +25,7 @@ from privet.privacy.conversions import epsilon_to_zcdp
 from privet.privacy.terms import Terms
 from privet.randomness.public import SeededSource
 from privet.schema import encoding
-from privet.tables import memory, part
+from privet.tables import MemoryTable, part
 from privet.tables import reading as fitting
 
 SCHEMA = Schema(
@@ -112,12 +112,12 @@ def median_for_missing() -> Iterator[None]:
 
 
 def overlapping_blocks() -> Iterator[None]:
-    right = memory.MemoryTable._divided
+    right = MemoryTable._divided
 
     def divided(self: Any, n_rows: int) -> list[slice]:
         return [slice(block.start, min(block.stop + 1, n_rows)) for block in right(self, n_rows)]
 
-    with patch.object(memory.MemoryTable, "_divided", divided):
+    with patch.object(MemoryTable, "_divided", divided):
         yield
 
 

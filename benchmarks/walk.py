@@ -28,9 +28,9 @@ import pandas as pd
 import privet
 from privet import Categorical, Numeric, Schema
 from privet.frames.columns import Values
-from privet.tables.memory import MemoryTable
 from privet.tables.part import PartOf
 from privet.tables.protocol import Block
+from privet.tables.reading import MemoryTable
 
 HOME = Path(privet.__file__).parent
 RECORDS = (pd.DataFrame, pd.Series, np.ndarray, Values, Block, MemoryTable, PartOf)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from privet import Numeric, Schema
-from privet.tables import MemoryTable, memory
+from privet.tables import MemoryTable, reading
 from privet.tables import worker_tasks as tasks
 from privet.tables.piecewise import Records
 from privet.tables.units import UnitRows
@@ -44,13 +44,13 @@ class StateSum:
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 def test_sums_do_not_depend_on_blocks_and_threads(monkeypatch, n_jobs):
-    monkeypatch.setattr(memory, "MIN_BLOCK_ROWS", 64)
+    monkeypatch.setattr(reading, "MIN_BLOCK_ROWS", 64)
     private, codes, _ = table(n_jobs=n_jobs)
     np.testing.assert_array_equal(private.aggregate(CodeSums()), codes.astype(np.int64).sum(axis=1))
 
 
 def test_row_identity_is_the_same_in_every_pass_and_for_every_number_of_threads(monkeypatch):
-    monkeypatch.setattr(memory, "MIN_BLOCK_ROWS", 64)
+    monkeypatch.setattr(reading, "MIN_BLOCK_ROWS", 64)
     for n_jobs in (1, 2):
         derived = table(n_jobs=n_jobs)[0].derive("row", RowIds())
         np.testing.assert_array_equal(derived.aggregate(StateSum("row")), [999 * 1000 // 2])

@@ -25,7 +25,7 @@ from privet.privacy.ledger import Ledger
 from privet.progress import Counter
 from privet.schema.encoding import RangeTarget
 from privet.schema.schema import Schema
-from privet.tables.memory import MemoryTable
+from privet.tables.reading import MemoryTable
 
 # A weak signal; clusters (for numbers, a strong signal); a strong signal of pairs of features.
 STRENGTHS = (Strength(2.0, 0.1), Strength(6.0, 0.1, apart=6.0), Strength(12.0, 0.5))

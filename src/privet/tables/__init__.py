@@ -4,11 +4,11 @@ from privet.frames.text_forms import TextOptions
 from privet.tables.dask_table import DaskTable
 from privet.tables.duckdb_table import DuckDBTable
 from privet.tables.file_table import ParquetTable
-from privet.tables.memory import MemoryTable
 from privet.tables.part import PartOf
 from privet.tables.predicting import predict
 from privet.tables.predicting_there import with_predictions
 from privet.tables.protocol import Block, Kernel, Table
+from privet.tables.reading import MemoryTable
 from privet.tables.spark_table import SparkTable
 
 __all__ = [

@@ -9,7 +9,7 @@ from privet.audit.way_in.made_frames import columns_of, labels_of, large_frame_o
 from privet.audit.way_in.watching import Arrived, arrive, finding, with_schema
 from privet.estimators.base import PrivateEstimator
 from privet.parameters import public_rng
-from privet.tables.memory import MIN_BLOCK_ROWS
+from privet.tables.reading import MIN_BLOCK_ROWS
 
 FLAW = "a record is counted in two blocks, or in none"
 DISTINCT_RECORDS = 30
