@@ -17,8 +17,8 @@ from privet.audit import enumeration
 from privet.audit.enumeration import Enumerating, Subject
 from privet.audit.exact import exact_audit
 from privet.estimators.learning import Hints
-from privet.learners.boosting.base_tables import start_scores, with_gradients, without_base
-from privet.learners.boosting.cells import CELL_STATE, NODE_STATE, AllAtRoot, CellGrid, GradientSums
+from privet.learners.boosting.cells import CellGrid, start_scores, with_gradients, without_base
+from privet.learners.boosting.gradient_growth import CELL_STATE, NODE_STATE, AllAtRoot, GradientSums
 from privet.learners.boosting.histogram_base import HistogramBase
 from privet.learners.boosting.learner import Boosting, loss_of
 from privet.learners.boosting.regression_base import PairMoments, TargetMoments

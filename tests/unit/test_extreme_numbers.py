@@ -12,8 +12,8 @@ import pytest
 
 from privet import BoostingClassifier, Numeric, PrivaTreeClassifier, Schema
 from privet.errors import ParameterError
-from privet.learners.boosting import cells, gradients
-from privet.learners.boosting.base_tables import in_fixed_point
+from privet.learners.boosting import cells, gradient_growth, gradients
+from privet.learners.boosting.cells import in_fixed_point
 from privet.learners.boosting.gradients import LARGEST_SCORE, ONE, SCORE_STATE, Huber, Logistic, Softmax
 from privet.learners.disjoint_forest import margin_law as margins
 from privet.learners.matrix_forest.strategy import Explicit
@@ -83,7 +83,7 @@ def test_scores_are_added_up_without_turning_their_sign():
     values = np.array([[MOST], [LEAST], [5]])
     for score in FAR:
         block = block_of({SCORE_STATE: np.full((5, 1), score)}, [0] * 5, node=nodes)
-        up, down, little, none, beyond = cells.AddValues(values)(block)[:, 0].tolist()
+        up, down, little, none, beyond = gradient_growth.AddValues(values)(block)[:, 0].tolist()
         assert down < 0 < up or score in (LEAST, LEAST + 1, -(2**62), 2**62, MOST, MOST - 1)
         assert down <= none <= up
         assert little == none + 5

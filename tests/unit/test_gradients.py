@@ -9,19 +9,17 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from privet import Categorical, Numeric, Schema
-from privet.learners.boosting.cells import (
+from privet.learners.boosting.cells import BaseScores, CellGrid, Cells
+from privet.learners.boosting.gradient_growth import (
     CELL_STATE,
     GRADIENT_STATE,
     NODE_STATE,
     AddValues,
-    BaseScores,
-    CellGrid,
-    Cells,
     GradientHistogram,
     GradientSums,
     cell_step,
+    score_walks,
 )
-from privet.learners.boosting.gradient_growth import score_walks
 from privet.learners.boosting.gradients import ONE, SCORE_STATE, Huber, Logistic, Softmax, logistic_table
 from privet.parameters import public_rng
 from privet.tables import Block, MemoryTable

@@ -9,8 +9,8 @@ import pytest
 
 from privet import Categorical, Numeric, Schema
 from privet.errors import ParameterError
-from privet.learners.boosting.base_tables import count_of, start_scores, without_base
-from privet.learners.boosting.cells import CELL_STATE, CellGrid
+from privet.learners.boosting.cells import CellGrid, count_of, start_scores, without_base
+from privet.learners.boosting.gradient_growth import CELL_STATE
 from privet.learners.boosting.gradients import ONE, SCORE_STATE, Huber, Logistic
 from privet.learners.boosting.regression_base import CONSTANT, WEIGHT, AdditiveBase, PairMoments, TargetMoments
 from privet.mechanisms.release import Release, drawn, open_release

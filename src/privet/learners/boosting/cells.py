@@ -1,40 +1,45 @@
-"""Cells: codes of features put together, and what boosting adds up over them.
+"""What boosting begins with: codes put together into cells, what each cell adds to a score, and what all records share.
 
-`CellGrid` puts codes into cells at private quantiles or at public cuts. The kernels send records to cells and down a
-tree, add up gradients by node and cell, and give records new scores.
-
-A record's cells are kept side by side, one row for each record: a pass reads them in order and adds to as many
-different sums as there are features, which a processor does side by side.
+`CellGrid` puts codes into cells at private quantiles or at public cuts. `BaseTables` has an entry for each cell, and a
+common score: that of class frequencies or of a regression target's mean, from noisy sums.
 """
 
-from dataclasses import dataclass
-from typing import Any, Self
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.compiling import compiled, inlined
-from privet.learners.boosting.gradients import SCORE_STATE
+from privet.compiling import compiled
+from privet.learners.boosting.gradient_growth import (
+    CELL_STATE,
+    GRADIENT_STATE,
+    NODE_STATE,
+    AllAtRoot,
+    GradientSums,
+    held,
+)
+from privet.learners.boosting.gradients import LARGEST_SCORE, ONE, SCORE_BITS, SCORE_STATE, Huber, Loss
+from privet.mechanisms.release import Release
+from privet.privacy.events import Event
+from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
-from privet.schema.encoding import Encoding
-from privet.tables.protocol import Block, IntArray
+from privet.schema.encoding import ClassTarget, Encoding
+from privet.tables.protocol import Block, Floats, IntArray, Table
 from privet.trees.candidates import Candidates, Walk, orders, thresholds
-from privet.trees.kernels.blocks import Whole
-from privet.trees.structure import FeatureCodes, Split, StepDown, Threshold
+from privet.trees.structure import FeatureCodes, Split, Threshold
 
-CELL_STATE = "cell"
-GRADIENT_STATE = "gradient"
-NODE_STATE = "node"
+TargetKind = Literal["two", "many", "range"]  # two classes, more of them, or a regression target
 
+LOG_ODDS_SLOPE = 2.5  # from a regression on -1 and 1 to log-odds
+LOG_ODDS_LIMIT = 4.0  # of either sign
+SMALLEST_FREQUENCY = 1e-3  # of a class, however little the noise has left of it
+USUAL_MEAN = 0.25  # how far a target's mean is from the middle of its range, in units of the range
+WHOLE_RANGE_ZOOM = 2  # seen from the middle no target is farther than half of its range, so no gradient is cut off
 PUBLIC_CELLS = 240  # of equal width
 CATEGORY_ORDERS = 8  # random orders of a feature's categories, new for each tree
-
-_FARTHEST = 1 << 61  # scores are held within this, so that the sum of two cannot overflow
-
-
-@inlined
-def _held(score: Whole) -> Whole:
-    return min(max(score, -_FARTHEST), _FARTHEST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,184 +72,6 @@ class Cells:
             # a code beyond the last is no code of this feature; it is held within bounds
             out[:, feature] = cells.astype(dtype)[np.minimum(block.codes[feature], cells.size - 1)]
         return out
-
-
-@compiled
-def _add_up(
-    cells: NDArray[Any], node: NDArray[np.int32], slot: NDArray[np.int32], gradient: Any, offsets: IntArray, sums: Any
-) -> None:
-    n_scores = sums.shape[2]
-    for row in range(node.size):
-        here = node[row]
-        place = slot[here] if 0 <= here < slot.size else -1
-        if place < 0:
-            continue
-        of_node = sums[place]
-        if n_scores == 1:
-            a = np.int64(gradient[row, 0])
-            for feature in range(cells.shape[1]):
-                of_node[offsets[feature] + np.int64(cells[row, feature]), 0] += a
-        else:
-            for feature in range(cells.shape[1]):
-                of_cell = of_node[offsets[feature] + np.int64(cells[row, feature])]
-                for k in range(n_scores):
-                    of_cell[k] += gradient[row, k]
-
-
-@dataclass(frozen=True, eq=False)
-class GradientHistogram:
-    """Add up gradients by node, feature and cell, at some of the open nodes.
-
-    Parameters
-    ----------
-    slots : int32 array of shape (number of open nodes,)
-        The place of each node in the result; -1 for a node that is left out. Which are left out may depend on private
-        values, since their sums follow exactly by subtraction.
-    offsets : int64 array
-        Where each feature's cells begin.
-    n_scores : int
-        Number of scores.
-
-    Notes
-    -----
-    *Privacy.* Exact integers. Adding or removing a record changes one cell of each feature, in one node, by the
-    record's gradient.
-    """
-
-    slots: NDArray[np.int32]
-    offsets: IntArray
-    n_scores: int
-
-    def __call__(self, block: Block) -> IntArray:
-        """Return int64 sums of shape (number of counted nodes, total number of cells, n_scores)."""
-        sums = np.zeros((int(self.slots.max(initial=-1)) + 1, int(self.offsets[-1]), self.n_scores), np.int64)
-        state = block.state
-        _add_up(state[CELL_STATE], _nodes(block), self.slots, state[GRADIENT_STATE], self.offsets, sums)
-        return sums
-
-
-@compiled
-def _by_node(node: NDArray[np.int32], gradient: NDArray[np.int32], sums: IntArray) -> None:
-    for row in range(node.size):
-        if 0 <= node[row] < sums.shape[0]:
-            for k in range(gradient.shape[1]):
-                sums[node[row], k] += gradient[row, k]
-
-
-@dataclass(frozen=True)
-class GradientSums:
-    """Add up gradients and curvatures by node.
-
-    *Privacy.* Adding or removing a record changes one row by the record's vector, whose norm its loss bounds.
-    """
-
-    n_nodes: int
-    n_scores: int
-
-    def __call__(self, block: Block) -> IntArray:
-        """Return int64 sums of shape (n_nodes, 2 n_scores)."""
-        sums = np.zeros((self.n_nodes, 2 * self.n_scores), np.int64)
-        _by_node(_nodes(block), np.asarray(block.state[GRADIENT_STATE], dtype=np.int32), sums)
-        return sums
-
-
-def cell_step(feature: IntArray, second: NDArray[np.bool_]) -> StepDown:
-    """Return the kernel that moves every record to one of two children; node i's are 2 i and 2 i + 1 of the next ones.
-
-    Parameters
-    ----------
-    feature : int64 array of shape (n_nodes,)
-        The feature that each node splits.
-    second : bool array of shape (n_nodes, largest number of cells)
-        Whether a cell goes to the second child.
-    """
-    child = 2 * np.arange(feature.size, dtype=np.int32)[:, np.newaxis] + second
-    return StepDown(NODE_STATE, feature, child, code_state=CELL_STATE)
-
-
-@compiled
-def _add_values(score: IntArray, node: NDArray[np.int32], values: IntArray, out: IntArray) -> None:
-    for row in range(node.size):
-        here = np.int64(node[row])
-        for k in range(values.shape[1]):
-            # a record at no node keeps its score
-            value = values[here, k] if 0 <= here < values.shape[0] else np.int64(0)
-            out[row, k] = _held(score[row, k]) + _held(value)
-
-
-@dataclass(frozen=True, eq=False)
-class AddValues:
-    """Add the values of each record's node to its scores, in fixed point.
-
-    Parameters
-    ----------
-    values : int64 array of shape (n_nodes, n_scores)
-        Made of released values.
-    """
-
-    values: IntArray
-
-    def __call__(self, block: Block) -> IntArray:
-        """Return the new scores, int64 of shape (n, n_scores)."""
-        score = np.asarray(block.state[SCORE_STATE], dtype=np.int64)
-        out = np.zeros_like(score)
-        _add_values(score, _nodes(block), self.values, out)
-        return out
-
-
-@compiled
-def _look_up_base(
-    cells: NDArray[Any], offsets: IntArray, tables: IntArray, start: IntArray, low: int, high: int, out: IntArray
-) -> None:
-    for row in range(cells.shape[0]):
-        for k in range(start.size):
-            total = start[k]
-            for feature in range(cells.shape[1]):
-                total = _held(total) + _held(tables[offsets[feature] + np.int64(cells[row, feature]), k])
-            out[row, k] = min(max(total, low), high)
-
-
-@dataclass(frozen=True, eq=False)
-class BaseScores:
-    """The scores that an additive base gives to each record.
-
-    Parameters
-    ----------
-    start : int64 array of shape (n_scores,)
-        What all records have in common.
-    tables : int64 array of shape (total number of cells, n_scores)
-        What each cell adds.
-    offsets : int64 array
-        Where each feature's cells begin.
-    low, high : int
-        Scores are held within these.
-    """
-
-    start: IntArray
-    tables: IntArray
-    offsets: IntArray
-    low: int
-    high: int
-
-    def __call__(self, block: Block) -> IntArray:
-        """Return int64 scores of shape (n, n_scores)."""
-        out = np.zeros((block.target.size, self.start.size), np.int64)
-        _look_up_base(block.state[CELL_STATE], self.offsets, self.tables, self.start, self.low, self.high, out)
-        return out
-
-
-@dataclass(frozen=True)
-class AllAtRoot:
-    """Every record at the root."""
-
-    def __call__(self, block: Block) -> NDArray[np.int32]:
-        """Return zeros."""
-        return np.zeros(block.target.size, np.int32)
-
-
-def _nodes(block: Block) -> NDArray[np.int32]:
-    nodes: NDArray[np.int32] = np.asarray(block.state[NODE_STATE], dtype=np.int32)
-    return nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,3 +157,185 @@ class CellGrid:
         present = self.cells.cell[split.feature][: self.fine.n_cells[split.feature]]
         last = int(np.searchsorted(present, split.cut, side="right")) - 1
         return Threshold(split.feature, last, split.missing_first)
+
+
+@compiled
+def _look_up_base(
+    cells: NDArray[Any], offsets: IntArray, tables: IntArray, start: IntArray, low: int, high: int, out: IntArray
+) -> None:
+    for row in range(cells.shape[0]):
+        for k in range(start.size):
+            total = start[k]
+            for feature in range(cells.shape[1]):
+                total = held(total) + held(tables[offsets[feature] + np.int64(cells[row, feature]), k])
+            out[row, k] = min(max(total, low), high)
+
+
+@dataclass(frozen=True, eq=False)
+class BaseScores:
+    """The scores that an additive base gives to each record.
+
+    Parameters
+    ----------
+    start : int64 array of shape (n_scores,)
+        What all records have in common.
+    tables : int64 array of shape (total number of cells, n_scores)
+        What each cell adds.
+    offsets : int64 array
+        Where each feature's cells begin.
+    low, high : int
+        Scores are held within these.
+    """
+
+    start: IntArray
+    tables: IntArray
+    offsets: IntArray
+    low: int
+    high: int
+
+    def __call__(self, block: Block) -> IntArray:
+        """Return int64 scores of shape (n, n_scores)."""
+        out = np.zeros((block.target.size, self.start.size), np.int64)
+        _look_up_base(block.state[CELL_STATE], self.offsets, self.tables, self.start, self.low, self.high, out)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class BaseTables:
+    """The scores that a base gives, in fixed point.
+
+    Attributes
+    ----------
+    start : int64 array of shape (n_scores,)
+        What all records have in common.
+    tables : int64 array of shape (total number of cells, n_scores)
+        What each cell adds.
+    low, high : int
+        The sum is held within these.
+    noise : float64 array of shape (total number of cells,)
+        The standard deviation that the noise of the target's sums gives to each cell's entry.
+    n_records : float
+        About how many records there are, from what was released or from a public guess; too low where records are
+        shortened.
+    frequencies : float64 array of shape (n_classes,), optional
+        How often each class occurs, from what was released.
+    """
+
+    start: IntArray
+    tables: IntArray
+    low: int
+    high: int
+    noise: Floats
+    n_records: float
+    frequencies: Floats | None = None
+
+    def scores(self, grid: CellGrid) -> BaseScores:
+        """Return the kernel that gives each record its score."""
+        return BaseScores(self.start, self.tables, grid.cells.offsets, self.low, self.high)
+
+
+def without_base(encoding: Encoding, grid: CellGrid, start: Floats, n_records: float) -> BaseTables:
+    """Return a base that gives all records the same score."""
+    low, high = _limits(kind_of_target(encoding))
+    tables = np.zeros((int(grid.cells.offsets[-1]), start.size), np.int64)
+    return BaseTables(in_fixed_point(start), tables, low, high, np.zeros(len(tables)), n_records)
+
+
+def with_gradients(table: Table, base: BaseTables, grid: CellGrid, loss: Loss) -> Table:
+    """Give each record the gradients of the loss at the score that the base gives to it."""
+    return table.derive(SCORE_STATE, base.scores(grid)).derive(GRADIENT_STATE, loss)
+
+
+def in_fixed_point(values: Floats) -> IntArray:
+    """Return scores as whole numbers of 2^-SCORE_BITS, held within `LARGEST_SCORE` however large the noise was."""
+    return np.clip(np.rint(values * (1 << SCORE_BITS)), -LARGEST_SCORE, LARGEST_SCORE).astype(np.int64)
+
+
+def kind_of_target(encoding: Encoding) -> TargetKind:
+    """Return whether the target is one of two classes, one of many, or a value in a range."""
+    if not isinstance(encoding.target, ClassTarget):
+        return "range"
+    return "two" if encoding.n_classes == 2 else "many"
+
+
+def _limits(target: TargetKind) -> tuple[int, int]:
+    limit = int(LOG_ODDS_LIMIT * (1 << SCORE_BITS))
+    return (0, 1 << SCORE_BITS) if target == "range" else (-limit, limit)
+
+
+def plan_start(loss: Loss, terms: Terms, share: Share | None) -> Event:
+    """Plan noise on the sums of all records' gradients and curvatures."""
+    l1, l2_squared = loss.bound * loss.one, loss.bound * loss.one**2
+    return terms.noise("sums of gradients", share, l1=l1, l2_squared=l2_squared, signed=True)
+
+
+def common_start(table: Table, release: Release, planned: Event | None, grid: CellGrid, loss: Loss) -> BaseTables:
+    """Return a base that gives all records one score: even odds, or what noisy sums suggest where they are planned."""
+    even = without_base(table.encoding, grid, start_scores(None, loss), 1.0)
+    if planned is None:
+        return even
+    # The mean of a regression target may be anywhere in its range, so nothing is cut off yet.
+    whole = replace(loss, zoom=WHOLE_RANGE_ZOOM) if isinstance(loss, Huber) else loss
+    at_root = with_gradients(table, even, grid, whole).derive(NODE_STATE, AllAtRoot())
+    sums = release.noisy(at_root.aggregate(GradientSums(1, loss.n_scores)), planned)
+    scores = start_scores(sums, whole, planned.deviation)
+    base = without_base(table.encoding, grid, scores, count_of(sums, whole))
+    return base if isinstance(loss, Huber) else replace(base, frequencies=_frequencies_at(scores))
+
+
+def _frequencies_at(scores: Floats) -> Floats:
+    """Return the class frequencies that a common start stands for."""
+    weights = np.exp(np.array([0.0, scores[0]]) if scores.size == 1 else scores)
+    return held_frequencies(weights)
+
+
+def frequencies_of_sums(count: float, sums: Floats) -> Floats:
+    """Return frequencies from the number of records and sums of the classes: -1 and 1 of two, or 1 of each of many."""
+    return held_frequencies(np.array([count - sums[0], count + sums[0]]) / 2 if sums.size == 1 else sums)
+
+
+def held_frequencies(sizes: Floats) -> Floats:
+    """Return frequencies from noisy sizes of classes, none of them below `SMALLEST_FREQUENCY`."""
+    positive = np.maximum(sizes, 0.0)  # where noise has left none, all classes are alike
+    held = np.maximum(positive / (float(positive.sum()) or 1.0), SMALLEST_FREQUENCY)
+    frequencies: Floats = held / held.sum()
+    return frequencies
+
+
+def count_of(sums: IntArray, loss: Loss) -> float:
+    """Return about how many records there are, from the sums at the scores that `start_scores` gives for None."""
+    k = loss.n_scores
+    even = 0.5 if k == 1 else 1 / k
+    curvature = float(sums[0, k:].mean()) / ONE
+    if isinstance(loss, Huber):
+        return max(2 * curvature, 1.0)  # every record has one half
+    each = loss.curvature * max(even * (1 - even) * loss.at_even_scores, 1e-9)
+    return max(curvature / each, 1.0)
+
+
+def start_scores(sums: IntArray | None, loss: Loss, noise: float = 0.0) -> Floats:
+    """Return the scores that all records start with, from the sums of gradients and curvatures at equal scores.
+
+    The mean of a regression target is drawn towards the middle of its range, by how noisy it is.
+
+    Parameters
+    ----------
+    sums : int64 array of shape (1, 2 n_scores), or None
+        As released, for the scores that this function returns for None.
+    loss : Loss
+        Whose gradients were added up.
+    noise : float
+        The standard deviation of the noise in the sums.
+    """
+    k = loss.n_scores
+    even = 0.5 if k == 1 else 1 / k
+    if sums is None:
+        return np.full(k, 0.5 if isinstance(loss, Huber) else 0.0)
+    count = count_of(sums, loss)
+    means = sums[0, :k] / ONE / count
+    if isinstance(loss, Huber):
+        weight = USUAL_MEAN**2 / (USUAL_MEAN**2 + (noise / ONE / count / loss.zoom) ** 2)
+        return np.clip(0.5 - weight * means / loss.zoom, 0.0, 1.0)
+    chances = np.clip(even - means / loss.at_even_scores, 0.02, 0.98)
+    odds: Floats = np.log(chances / (1 - chances)) if k == 1 else np.log(chances) - np.log(chances).mean()
+    return odds

@@ -1,24 +1,176 @@
 """One small tree: grown on exact sums of gradients, level by level, and the values that released sums give its leaves.
 
-The caller makes the choices.
+The kernels send records down the tree, add up gradients by node and cell, and give records new scores. A record's cells
+are kept side by side, one row for each record: a pass reads them in order and adds to as many different sums as there
+are features, which a processor does side by side. The caller makes the choices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.learners.boosting.cells import NODE_STATE, AllAtRoot, Cells, GradientHistogram, GradientSums, cell_step
-from privet.learners.boosting.gradients import ONE, Loss
+from privet.compiling import compiled, inlined
+from privet.learners.boosting.gradients import ONE, SCORE_STATE, Loss
 from privet.privacy.events import Event
-from privet.tables.protocol import Floats, IntArray, Table
+from privet.tables.protocol import Block, Floats, IntArray, Table
 from privet.trees.candidates import Candidates, Walk
-from privet.trees.structure import Split
+from privet.trees.kernels.blocks import Whole
+from privet.trees.structure import Split, StepDown
+
+CELL_STATE = "cell"
+GRADIENT_STATE = "gradient"
+NODE_STATE = "node"
 
 LARGEST_VALUE = 2.0  # of a leaf
+_FARTHEST = 1 << 61  # scores are held within this, so that the sum of two cannot overflow
+
+
+@inlined
+def held(score: Whole) -> Whole:
+    """Hold a score within what can be added to another without overflow."""
+    return min(max(score, -_FARTHEST), _FARTHEST)
+
+
+@dataclass(frozen=True)
+class AllAtRoot:
+    """Every record at the root."""
+
+    def __call__(self, block: Block) -> NDArray[np.int32]:
+        """Return zeros."""
+        return np.zeros(block.target.size, np.int32)
+
+
+def _nodes(block: Block) -> NDArray[np.int32]:
+    nodes: NDArray[np.int32] = np.asarray(block.state[NODE_STATE], dtype=np.int32)
+    return nodes
+
+
+@compiled
+def _add_up(
+    cells: NDArray[Any], node: NDArray[np.int32], slot: NDArray[np.int32], gradient: Any, offsets: IntArray, sums: Any
+) -> None:
+    n_scores = sums.shape[2]
+    for row in range(node.size):
+        here = node[row]
+        place = slot[here] if 0 <= here < slot.size else -1
+        if place < 0:
+            continue
+        of_node = sums[place]
+        if n_scores == 1:
+            a = np.int64(gradient[row, 0])
+            for feature in range(cells.shape[1]):
+                of_node[offsets[feature] + np.int64(cells[row, feature]), 0] += a
+        else:
+            for feature in range(cells.shape[1]):
+                of_cell = of_node[offsets[feature] + np.int64(cells[row, feature])]
+                for k in range(n_scores):
+                    of_cell[k] += gradient[row, k]
+
+
+@dataclass(frozen=True, eq=False)
+class GradientHistogram:
+    """Add up gradients by node, feature and cell, at some of the open nodes.
+
+    Parameters
+    ----------
+    slots : int32 array of shape (number of open nodes,)
+        The place of each node in the result; -1 for a node that is left out. Which are left out may depend on private
+        values, since their sums follow exactly by subtraction.
+    offsets : int64 array
+        Where each feature's cells begin.
+    n_scores : int
+        Number of scores.
+
+    Notes
+    -----
+    *Privacy.* Exact integers. Adding or removing a record changes one cell of each feature, in one node, by the
+    record's gradient.
+    """
+
+    slots: NDArray[np.int32]
+    offsets: IntArray
+    n_scores: int
+
+    def __call__(self, block: Block) -> IntArray:
+        """Return int64 sums of shape (number of counted nodes, total number of cells, n_scores)."""
+        sums = np.zeros((int(self.slots.max(initial=-1)) + 1, int(self.offsets[-1]), self.n_scores), np.int64)
+        state = block.state
+        _add_up(state[CELL_STATE], _nodes(block), self.slots, state[GRADIENT_STATE], self.offsets, sums)
+        return sums
+
+
+@compiled
+def _by_node(node: NDArray[np.int32], gradient: NDArray[np.int32], sums: IntArray) -> None:
+    for row in range(node.size):
+        if 0 <= node[row] < sums.shape[0]:
+            for k in range(gradient.shape[1]):
+                sums[node[row], k] += gradient[row, k]
+
+
+@dataclass(frozen=True)
+class GradientSums:
+    """Add up gradients and curvatures by node.
+
+    *Privacy.* Adding or removing a record changes one row by the record's vector, whose norm its loss bounds.
+    """
+
+    n_nodes: int
+    n_scores: int
+
+    def __call__(self, block: Block) -> IntArray:
+        """Return int64 sums of shape (n_nodes, 2 n_scores)."""
+        sums = np.zeros((self.n_nodes, 2 * self.n_scores), np.int64)
+        _by_node(_nodes(block), np.asarray(block.state[GRADIENT_STATE], dtype=np.int32), sums)
+        return sums
+
+
+def cell_step(feature: IntArray, second: NDArray[np.bool_]) -> StepDown:
+    """Return the kernel that moves every record to one of two children; node i's are 2 i and 2 i + 1 of the next ones.
+
+    Parameters
+    ----------
+    feature : int64 array of shape (n_nodes,)
+        The feature that each node splits.
+    second : bool array of shape (n_nodes, largest number of cells)
+        Whether a cell goes to the second child.
+    """
+    child = 2 * np.arange(feature.size, dtype=np.int32)[:, np.newaxis] + second
+    return StepDown(NODE_STATE, feature, child, code_state=CELL_STATE)
+
+
+@compiled
+def _add_values(score: IntArray, node: NDArray[np.int32], values: IntArray, out: IntArray) -> None:
+    for row in range(node.size):
+        here = np.int64(node[row])
+        for k in range(values.shape[1]):
+            # a record at no node keeps its score
+            value = values[here, k] if 0 <= here < values.shape[0] else np.int64(0)
+            out[row, k] = held(score[row, k]) + held(value)
+
+
+@dataclass(frozen=True, eq=False)
+class AddValues:
+    """Add the values of each record's node to its scores, in fixed point.
+
+    Parameters
+    ----------
+    values : int64 array of shape (n_nodes, n_scores)
+        Made of released values.
+    """
+
+    values: IntArray
+
+    def __call__(self, block: Block) -> IntArray:
+        """Return the new scores, int64 of shape (n, n_scores)."""
+        score = np.asarray(block.state[SCORE_STATE], dtype=np.int64)
+        out = np.zeros_like(score)
+        _add_values(score, _nodes(block), self.values, out)
+        return out
 
 
 class GradientGrowth:
@@ -30,8 +182,8 @@ class GradientGrowth:
         The records, with their cells and gradients as states.
     candidates : Candidates
         The splits to choose among, of cells.
-    cells : Cells
-        The cells.
+    offsets : int64 array
+        Where each feature's cells begin when all are numbered through; the last entry is their number.
     n_scores : int
         Number of gradients of each record.
 
@@ -44,10 +196,10 @@ class GradientGrowth:
     gradient's L1 norm, up or down: the range is twice that, and it is reached, since (10, 10) can become (11, 9).
     """
 
-    def __init__(self, table: Table, candidates: Candidates, cells: Cells, n_scores: int) -> None:
+    def __init__(self, table: Table, candidates: Candidates, offsets: IntArray, n_scores: int) -> None:
         self.table = table.derive(NODE_STATE, AllAtRoot())
         self.splits: list[Split] = []
-        self._candidates, self._offsets, self._n_scores = candidates, cells.offsets, n_scores
+        self._candidates, self._offsets, self._n_scores = candidates, offsets, n_scores
         self._n_open = 1
         self._histogram: IntArray | None = None
 

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled
-from privet.learners.boosting.base_tables import BaseTables, in_fixed_point
-from privet.learners.boosting.cells import CELL_STATE, CellGrid
+from privet.learners.boosting.cells import BaseTables, CellGrid, in_fixed_point
+from privet.learners.boosting.gradient_growth import CELL_STATE
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from privet.estimators.learning import Hints
 from privet.learners.boosting.additive import Additive
-from privet.learners.boosting.base_tables import BaseTables, common_start, in_fixed_point, plan_start
-from privet.learners.boosting.cells import CELL_STATE, GRADIENT_STATE, AddValues, CellGrid
-from privet.learners.boosting.gradient_growth import GradientGrowth, leaf_values
+from privet.learners.boosting.cells import BaseTables, CellGrid, common_start, in_fixed_point, plan_start
+from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE, AddValues, GradientGrowth, leaf_values
 from privet.learners.boosting.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
 from privet.learners.boosting.histogram_base import HistogramPlan
 from privet.learners.boosting.outline import Annealing, Rounds, outline
@@ -174,7 +173,7 @@ class Boosting:
         with release.filter(rounds.filter):
             for planned in annealing:
                 table = table.derive(GRADIENT_STATE, plan.loss)
-                growth = GradientGrowth(table, grid.candidates(rng), grid.cells, plan.loss.n_scores)
+                growth = GradientGrowth(table, grid.candidates(rng), grid.cells.offsets, plan.loss.n_scores)
                 for event in planned.splits:
                     growth.split(release.choose(growth.scores(), event))
                 sums = release.noisy(growth.leaf_sums(), planned.leaves)

@@ -20,16 +20,17 @@ from numpy.typing import NDArray
 
 from privet.compiling import compiled
 from privet.errors import ParameterError
-from privet.learners.boosting.base_tables import (
+from privet.learners.boosting.cells import (
     LOG_ODDS_SLOPE,
     BaseTables,
+    CellGrid,
     TargetKind,
     frequencies_of_sums,
     in_fixed_point,
     kind_of_target,
     with_gradients,
 )
-from privet.learners.boosting.cells import CELL_STATE, GRADIENT_STATE, CellGrid
+from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE
 from privet.learners.boosting.gradients import ONE, Huber, Loss, Norm
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
