@@ -4,7 +4,8 @@
     python benchmarks/walk.py --files    # and the names of the files
 
 A reader who wants to follow one fit has to open these. Everything is imported and compiled by a first fit, so that
-only what a fit really calls is counted, compiled kernels included.
+only what a fit really calls is counted, compiled kernels included; the first one also lays out the schema's codes,
+which it keeps (two files more: `schema/domains.py`, `schema/grids.py`).
 
 Two figures: all files in which some function runs during a fit, which includes budgets, plan and ledger; and those of
 them through which records go, that is, in which a function is handed a frame, a column, a table, a block or an array.
