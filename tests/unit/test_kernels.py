@@ -14,7 +14,7 @@ from privet.tables import Block
 from privet.trees.explicit_trees import TreeBuilder
 from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.kernels.histogram import NodeHistogram
-from privet.trees.kernels.vote import count_labels, sum_values
+from privet.trees.kernels.vote import count_labels, count_packed, pack_labels, sum_values
 from privet.trees.random_trees import RandomTrees
 from privet.trees.structure import FeatureCodes, Threshold
 from tests.unit.forests import encodings, grown, plain_leaf, plain_route, random_codes, random_split, small_encoding
@@ -158,9 +158,12 @@ def test_counted_labels_leave_out_those_that_abstain(encoding: Encoding, depth: 
         for row, leaf in enumerate(leaves):
             if labels[leaf] < n_classes:
                 expected[row, labels[leaf]] += 1
-    counted = count_labels(trees, codes, labels, n_classes)
+    counted, packed = count_labels(trees, codes, labels, n_classes), pack_labels(labels, n_classes)
     assert counted.dtype == np.int32
     np.testing.assert_array_equal(counted, expected)
+    assert (packed is not None) == (n_classes < 4 or (n_classes == 4 and labels.max() < 4))
+    if packed is not None:
+        np.testing.assert_array_equal(count_packed(trees, codes, packed, n_classes), expected)
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3, 7])
@@ -173,6 +176,9 @@ def test_votes_are_the_same_to_the_bit_on_any_number_of_threads(n_jobs: int) -> 
     np.testing.assert_array_equal(sum_values(trees, codes, values), sum_values(trees, codes, values, n_jobs))
     one, many = (count_labels(trees, codes, labels, N_CLASSES, jobs) for jobs in (1, n_jobs))
     np.testing.assert_array_equal(one, many)
+    packed = pack_labels(labels, N_CLASSES)
+    assert packed is not None
+    np.testing.assert_array_equal(count_packed(trees, codes, packed, N_CLASSES, n_jobs), one)
 
 
 @laws

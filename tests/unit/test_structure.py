@@ -13,6 +13,7 @@ from privet import Numeric, Schema
 from privet.errors import ParameterError
 from privet.randomness.hashing import bounded, mix
 from privet.schema.encoding import Encoding
+from privet.schema.grids import MAX_CODES
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels.blocks import BLOCK_ROWS
@@ -252,6 +253,20 @@ def test_trees_of_one_hash_route_many_features_like_few_at_a_time() -> None:
         block = np.zeros((20, 1024), np.int32)
         trees.route_block(trees.as_codes(codes), 0, 300, 0, block)  # all trees one after another
         np.testing.assert_array_equal(block[:, :300], leaves)
+
+
+def test_trees_of_one_hash_take_features_of_the_most_codes() -> None:
+    """Codes and widths of 16 bits leave no room but for the marks of missing values and unordered features."""
+    most, columns = MAX_CODES, [(True, -1), (True, MAX_CODES - 1), (False, -1), (True, 1)]
+    ordered, missing = np.array([of[0] for of in columns]), np.array([of[1] for of in columns])
+    n_codes = np.array([most, most, most, 2])
+    domains = FeatureCodes(ordered, n_codes, n_codes - (missing >= 0), missing)
+    rng = np.random.default_rng(5)
+    ends = rng.choice([0, 1, most // 2, most - 2, most - 1], (4, 300))
+    codes = np.minimum(ends, n_codes[:, None] - 1).astype(np.uint16)
+    trees = RandomTrees(domains, 12, 3, 25, "multiway_2")
+    expected = [[plain_one_hash_bucket(domains, row, trees, tree) for row in codes.T] for tree in range(3)]
+    np.testing.assert_array_equal(trees.route(codes), np.array(expected))
 
 
 def test_binary_random_trees_draw_features_cuts_and_missing_sides_uniformly(small_encoding: Encoding) -> None:

@@ -16,7 +16,7 @@ from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding, FieldsOnly
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
-from privet.trees.kernels.vote import count_labels, sum_values
+from privet.trees.kernels.vote import MOST_PACKED_TREES, count_labels, count_packed, pack_labels, sum_values
 from privet.trees.random_trees import RandomTrees
 from privet.trees.structure import FeatureCodes
 
@@ -263,6 +263,12 @@ class Forest(FieldsOnly):
             return self.leaves.labels
         return np.asarray(self._shares.argmax(axis=1), dtype=np.uint16)
 
+    @cached_property
+    def _packed_labels(self) -> NDArray[np.uint8] | None:
+        if self.structure.n_trees > MOST_PACKED_TREES:
+            return None
+        return pack_labels(self._labels, self.encoding.n_classes)
+
     def votes(self, codes: NDArray[Any], n_jobs: int = 1) -> NDArray[np.float64]:
         """Return each record's share of the vote for each class.
 
@@ -279,7 +285,11 @@ class Forest(FieldsOnly):
             Rows add up to one; equal shares where every tree abstains.
         """
         if self.voting == "majority":
-            counted = count_labels(self.structure, codes, self._labels, self.encoding.n_classes, n_jobs)
+            n_classes, packed = self.encoding.n_classes, self._packed_labels
+            if packed is None:
+                counted = count_labels(self.structure, codes, self._labels, n_classes, n_jobs)
+            else:
+                counted = count_packed(self.structure, codes, packed, n_classes, n_jobs)
             sums = counted.astype(np.float64)
         else:
             sums = sum_values(self.structure, codes, self._shares, n_jobs)

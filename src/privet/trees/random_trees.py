@@ -54,7 +54,8 @@ MAX_LEAVES = 65_536
 MOST_NODES = 1 << 22  # of a structure that is written down: some 60 MB
 _BYTES_PER_NODE = 16
 _MOST_TREES = 1 << 20
-_LANES, _DESCENDING = 256, 128  # rows that are routed side by side, by either way of drawing multi-way trees
+_LANES = 256  # rows that are routed side by side by the first way of drawing multi-way trees
+_FEW = 4  # features for each level: to write all of them anew is quicker than to remember which were split
 _MOST_DEPTH = 62  # a path of the binary rule is a number of 64 bits
 
 
@@ -169,12 +170,14 @@ class RandomTrees(Trees):
         self, codes: NDArray[Any], start: int, stop: int, trees: IntArray, first_tree: int, out: NDArray[np.int32]
     ) -> None:
         n_features = self._features.source.size
-        word, mine = np.zeros((2, _DESCENDING), np.uint64)
-        at = np.zeros((self.depth if n_features else 0, _DESCENDING), np.uint64)
-        entries, fresh = np.zeros((2, _DESCENDING * n_features), np.uint64)
+        depth = self.depth if n_features else 0
+        few = n_features <= _FEW * depth
+        word, mine = np.zeros(one_hash.LANES, np.uint64), np.zeros(one_hash.LANES, np.uint32)
+        at = np.zeros((1 if few else depth, one_hash.LANES), np.uint32)
+        entries, fresh = np.zeros((2, n_features * one_hash.LANES), np.uint32)
         lanes = one_hash.Lanes(word, mine, at, entries, fresh)
         one_hash.route_side_by_side(
-            codes, start, stop, trees, first_tree, self._roots, self.max_leaves, self._features, lanes, out
+            codes, start, stop, trees, first_tree, self._roots, depth, self.max_leaves, self._features, lanes, out
         )
 
     @cached_property
@@ -183,10 +186,9 @@ class RandomTrees(Trees):
         missing = domains.missing[source]
         return one_hash.Features(
             source,
-            (domains.n_codes[source] - 1).astype(np.uint64),
-            np.where(missing >= 0, missing.astype(np.uint64), one_hash.NEVER_MISSING),
-            np.where(domains.ordered[source], np.uint64(0), one_hash.UNORDERED),
             (domains.n_cells[source] - 1).astype(np.uint64),
+            np.where(missing >= 0, missing, one_hash.NEVER_MISSING).astype(np.uint64),
+            np.where(domains.ordered[source], domains.n_cells[source] - 1, one_hash.UNORDERED).astype(np.uint64),
         )
 
     @cached_property
