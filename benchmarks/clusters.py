@@ -1,10 +1,15 @@
 """Dask and Spark beside one process on the same files: time, and models when workers are killed.
 
-    python benchmarks/clusters.py [--rows 8000000] [--dask-kills 20] [--spark-kills 10] [--quick]
+    python benchmarks/clusters.py times [--rows 8000000] [--repeats 3]  # docs/results/clusters_times.csv
+    python benchmarks/clusters.py kills --engine Dask --fits 20         # docs/results/clusters_kills.csv
+    python benchmarks/clusters.py kills --engine Spark --fits 10
+    python benchmarks/clusters.py page                                  # docs/results/clusters.md
 
 The clusters are local ones: two worker processes of Dask, Spark on two cores. Times are taken in turn in one run, after
-a first fit that compiles; what counts are the ratios of their medians. A fit is disturbed by killing a worker process
-in the middle of a pass; its model must be the undisturbed one, byte for byte, and its budget charged once.
+a first fit that compiles and starts workers; what counts are the ratios of their medians. Processor seconds are those
+of this process and all that it started, Java's included. A fit is disturbed by killing a worker process in the middle
+of it; its model must be the undisturbed one, byte for byte, and its budget charged once. With ``--more`` rows are added
+to those that are there, so that a long measurement can be done in pieces.
 """
 
 from __future__ import annotations
@@ -21,10 +26,10 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import pandas as pd
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -32,9 +37,12 @@ import pyarrow.parquet as pq
 from privet import Numeric, PrivaTreeClassifier, RandomDecisionForestClassifier, Schema, budget
 from privet.estimators.files import file_text
 from privet.tables import DaskTable, ParquetTable, SparkTable
+from privet.tables.spark_table import ADDED_BY_THE_DRIVER, TASKS_A_CORE
 from privet.testing import seeded_noise
 
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
 N_FEATURES, N_FILES = 28, 16
+T = TypeVar("T")
 
 
 def make_files(folder: Path, n_rows: int) -> None:
@@ -85,15 +93,34 @@ def spark_session() -> Iterator[Any]:
         session.stop()
 
 
-def seconds(make: Callable[[], Any], tables: dict[str, Any], repeats: int) -> dict[str, float]:
-    """Fit to one table after the other, again and again; return the median time of each."""
-    taken: dict[str, list[float]] = {name: [] for name in tables}
-    for _ in range(repeats):
-        for name, table in tables.items():
-            begin = time.perf_counter()
-            make().fit(table)
-            taken[name].append(time.perf_counter() - begin)
-    return {name: median(each) for name, each in taken.items()}
+def processor_seconds() -> float:
+    """Return what this process and its descendants have taken so far."""
+    processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    return sum(_safely(_seconds_of, process) or 0.0 for process in processes)
+
+
+def _seconds_of(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def times(folder: Path, n_rows: int, repeats: int) -> Iterator[dict[str, Any]]:
+    """Fit to one table after the other, again and again."""
+    make_files(folder, n_rows)
+    with dask_cluster() as client, spark_session() as session:
+        tables = {
+            "one process": ParquetTable(folder, target="y"),
+            "Dask": DaskTable(folder, target="y", client=client),
+            "Spark": SparkTable(folder, target="y", session=session),
+        }
+        for table in tables.values():
+            forest().fit(table)
+        for _ in range(repeats):
+            for name, table in tables.items():
+                cpu, wall = processor_seconds(), time.perf_counter()
+                forest().fit(table)
+                taken = {"wall": time.perf_counter() - wall, "cpu": processor_seconds() - cpu}
+                yield {"records": n_rows, "where": name, **{key: round(value, 3) for key, value in taken.items()}}
 
 
 def model(make: Callable[[], Any], table: Any) -> str:
@@ -102,25 +129,36 @@ def model(make: Callable[[], Any], table: Any) -> str:
 
 
 class Killer(threading.Thread):
-    """Kills one worker process a moment after it is started."""
+    """Kills one worker process a moment after it is started, as soon as there is one, unless the fit is over."""
 
     def __init__(self, after: float, is_worker: Callable[[psutil.Process], bool]) -> None:
         super().__init__(daemon=True)
-        self.after, self.is_worker, self.killed = after, is_worker, 0
+        self.after, self.is_worker, self.over, self.killed = after, is_worker, threading.Event(), 0
 
     def run(self) -> None:
-        time.sleep(self.after)
-        workers = [child for child in psutil.Process().children(recursive=True) if _safely(self.is_worker, child)]
-        if workers:
-            os.kill(random.choice(workers).pid, signal.SIGKILL)
-            self.killed += 1
+        self.over.wait(self.after)
+        while not self.over.is_set() and not self.killed:
+            workers = [child for child in psutil.Process().children(recursive=True) if _safely(self.is_worker, child)]
+            if workers:
+                os.kill(random.choice(workers).pid, signal.SIGKILL)
+                self.killed += 1
+            else:
+                self.over.wait(0.01)
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.join()
+
+    def __enter__(self) -> Killer:
+        self.start()
+        return self
 
 
-def _safely(test: Callable[[psutil.Process], bool], process: psutil.Process) -> bool:
+def _safely(ask: Callable[[psutil.Process], T], process: psutil.Process) -> T | None:
     try:
-        return test(process)
+        return ask(process)
     except psutil.Error:
-        return False
+        return None
 
 
 def is_dask_worker(process: psutil.Process) -> bool:
@@ -135,61 +173,119 @@ def is_spark_worker(process: psutil.Process) -> bool:
     return "pyspark.daemon" in command and parent is not None and "pyspark.daemon" in " ".join(parent.cmdline())
 
 
-def disturbed(name: str, table: Any, undisturbed: str, kills: int, is_worker: Callable[[psutil.Process], bool]) -> None:
-    begin = time.perf_counter()
-    assert model(tree, table) == undisturbed
-    usual, same, once, killed = time.perf_counter() - begin, 0, 0, 0
-    for _ in range(kills):
-        killer = Killer(random.uniform(0.1, 0.9) * usual, is_worker)
-        killer.start()
-        same += model(tree, table) == undisturbed
-        killer.join()
-        killed += killer.killed
-        with budget(epsilon=10) as account:
-            killer = Killer(random.uniform(0.1, 0.9) * usual, is_worker)
-            killer.start()
-            tree().fit(table)
-            killer.join()
-            killed += killer.killed
-        once += account.spent == 1
-    print(f"{name}: {killed} workers killed; {same} of {kills} models identical, {once} of {kills} fits charged once")
+def kills(folder: Path, n_rows: int, engine: str, fits: int) -> Iterator[dict[str, Any]]:
+    """Disturb fits: one whose model is compared, and one whose budget is."""
+    make_files(folder, n_rows)
+    undisturbed = model(tree, ParquetTable(folder, target="y"))
+    with (dask_cluster if engine == "Dask" else spark_session)() as cluster:
+        table: Any = DaskTable(folder, target="y", client=cluster)
+        is_worker = is_dask_worker
+        if engine == "Spark":
+            table, is_worker = SparkTable(folder, target="y", session=cluster), is_spark_worker
+        assert model(tree, table) == undisturbed  # also compiles, and starts workers
+        begin = time.perf_counter()
+        assert model(tree, table) == undisturbed
+        usual = time.perf_counter() - begin
+
+        def disturbed(fit: Callable[[], bool]) -> tuple[bool, float]:
+            """Fit until a worker was killed in the middle of it."""
+            while True:
+                begin = time.perf_counter()
+                with Killer(random.uniform(0.1, 0.9) * usual, is_worker) as killer:
+                    right = fit()
+                if killer.killed or not right:
+                    return right, time.perf_counter() - begin
+
+        for _ in range(fits):
+            identical, first = disturbed(lambda: model(tree, table) == undisturbed)
+            charged_once, second = disturbed(lambda: charge_of(table) == 1)
+            taken = {"usual": round(usual, 3), "wall": round((first + second) / 2, 3)}
+            yield {"engine": engine, "records": n_rows, "identical": identical, "charged_once": charged_once, **taken}
+
+
+def charge_of(table: Any) -> float:
+    """Return what one fit with an epsilon of 1 takes from a budget."""
+    with budget(epsilon=10) as account:
+        tree().fit(table)
+    return float(account.spent)
+
+
+def write(name: str, rows: Iterator[dict[str, Any]], kept: pd.DataFrame | None) -> None:
+    """Write rows as they come, below those that are kept."""
+    found = [] if kept is None else kept.to_dict("records")
+    for row in rows:
+        print(row, flush=True)
+        found.append(row)
+        pd.DataFrame(found).to_csv(RESULTS / name, index=False)
+
+
+def page(taken: pd.DataFrame, killed: pd.DataFrame) -> str:
+    """Return the text of the page."""
+    medians = taken.groupby("where", sort=False)[["wall", "cpu"]].median()
+    alone, runs = medians.loc["one process"], len(taken) // len(medians)
+    lines = ["| where | seconds | times one process | processor seconds | times one process |", "|---|---|---|---|---|"]
+    for name, row in medians.iterrows():
+        aim = {"Dask": " (aim 1.7)", "Spark": ", by paths (aim 3)"}.get(str(name), "")
+        by_clock, by_cpu = row["wall"] / alone["wall"], row["cpu"] / alone["cpu"]
+        lines.append(f"| {name}{aim} | {row['wall']:.2f} | {by_clock:.2f} | {row['cpu']:.2f} | {by_cpu:.2f} |")
+    head = "engine | workers killed | models identical to the undisturbed one | fits charged once | seconds of a fit"
+    faults = [f"| {head} | undisturbed |", "|---|---|---|---|---|---|"]
+    for name, rows in killed.groupby("engine", sort=False):
+        n, same, once = len(rows), int(rows["identical"].sum()), int(rows["charged_once"].sum())
+        usual = f"{rows['wall'].median():.1f} | {rows['usual'].median():.1f}"
+        faults.append(f"| {name} | {2 * n} | {same} of {n} | {once} of {n} | {usual} |")
+    table, kills_table = "\n".join(lines), "\n".join(faults)
+    return f"""# Dask and Spark beside one process
+
+`python benchmarks/clusters.py`, on two cores and 24 GB that other programs used at the same time. The clusters are
+local ones: two worker processes of Dask, and Spark on two cores.
+
+## Time
+
+`... times`: 100 random trees of depth 8 on {taken["records"].iloc[0]:,} records of {N_FEATURES} features in {N_FILES}
+files, {runs} fits each in turn, medians. Workers had been started and had compiled before. Processor seconds are those
+of all processes, Java's included.
+
+{table}
+
+Python processes of Spark's collect garbage after each task, which took longer than the tasks did: now they leave out
+what was imported. A pass over files is {TASKS_A_CORE} tasks for each core, not one for each row group, and up to
+{ADDED_BY_THE_DRIVER} sums are added up without a round of tasks of their own.
+
+## Killed workers
+
+`... kills`: PrivaTree on {killed["records"].iloc[0]:,} records in {N_FILES} files. Each fit lost a worker process
+(`SIGKILL`) at a random moment between a tenth and nine tenths of the usual time. Half of the fits have fixed noise, and
+their models are compared byte for byte; the others are charged to a budget.
+
+{kills_table}
+"""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=8_000_000)
+    parser.add_argument("command", choices=["times", "kills", "page"])
+    parser.add_argument("--rows", type=int, help="by default 8,000,000 for times and 400,000 for kills")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--dask-kills", type=int, default=20)
-    parser.add_argument("--spark-kills", type=int, default=10)
-    parser.add_argument("--quick", action="store_true", help="200,000 rows, one repeat, two kills each")
+    parser.add_argument("--engine", choices=["Dask", "Spark"], default="Dask")
+    parser.add_argument("--fits", type=int, default=20)
+    parser.add_argument("--more", action="store_true", help="keep what was measured before")
     options = parser.parse_args()
-    if options.quick:
-        options.rows, options.repeats, options.dask_kills, options.spark_kills = 200_000, 1, 2, 2
     warnings.simplefilter("ignore")
-    with tempfile.TemporaryDirectory() as folder, dask_cluster() as client, spark_session() as session:
-        large, small = Path(folder) / "large", Path(folder) / "small"
-        large.mkdir()
-        small.mkdir()
-        make_files(large, options.rows)
-        make_files(small, min(options.rows, 400_000))
-        tables = {
-            "one process": ParquetTable(large, target="y"),
-            "Dask": DaskTable(large, target="y", client=client),
-            "Spark": SparkTable(large, target="y", session=session),
-        }
-        for table in tables.values():
-            forest().fit(table)  # compiles, and starts Spark's workers
-        taken = seconds(forest, tables, options.repeats)
-        print(f"{options.rows:,} rows x {N_FEATURES} in {N_FILES} files, 100 random trees of depth 8")
-        for name, each in taken.items():
-            print(f"{name:12} {each:7.2f} s  {each / taken['one process']:5.2f} times one process")
-        undisturbed = model(tree, ParquetTable(small, target="y"))
-        if options.dask_kills:
-            dask = DaskTable(small, target="y", client=client)
-            disturbed("Dask", dask, undisturbed, options.dask_kills, is_dask_worker)
-        if options.spark_kills:
-            spark = SparkTable(small, target="y", session=session)
-            disturbed("Spark", spark, undisturbed, options.spark_kills, is_spark_worker)
+    name = f"clusters_{options.command}.csv"
+    before = pd.read_csv(RESULTS / name) if options.command != "page" and (RESULTS / name).exists() else None
+    if options.command == "page":
+        taken, killed = (pd.read_csv(RESULTS / f"clusters_{what}.csv") for what in ("times", "kills"))
+        (RESULTS / "clusters.md").write_text(page(taken, killed), encoding="utf-8")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        if options.command == "times":
+            rows = times(Path(folder), options.rows or 8_000_000, options.repeats)
+            write(name, rows, before if options.more else None)
+        else:
+            others = None if before is None or options.more else before[before["engine"] != options.engine]
+            rows = kills(Path(folder), options.rows or 400_000, options.engine, options.fits)
+            write(name, rows, before if options.more else others)
 
 
 if __name__ == "__main__":

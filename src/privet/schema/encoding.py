@@ -302,13 +302,6 @@ class Encoding:
                 self.columns[feature].encode(read_feature(block, places[feature]), codes[feature, rows])
         return codes
 
-    def encode_some(self, frame: Any, sources: Collection[str], codes: npt.NDArray[Any]) -> None:
-        """Write the codes of the features that are made of some columns; the frame has these, and names them."""
-        opened, wanted = open_frame(frame), set(sources)
-        for feature, column in enumerate(self.columns):
-            if column.source in wanted:
-                column.encode(read_values(opened.named(column.source)), codes[feature])
-
     def places(self, frame: Frame) -> list[int]:
         """Where in a frame the values of each feature are; that a column is missing is an error."""
         if frame.names is None:

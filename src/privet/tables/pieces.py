@@ -14,12 +14,13 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from privet.frames.columns import read_values
 from privet.tables.piecewise import Reading, Records
 from privet.tables.source import Piece
 
 _FEWEST_ROWS = 1 << 16  # in a piece, where there are more: small files are read together
 _MOST_BYTES_OF_CODES = 1 << 27  # of a row group that one thread holds
-_BYTES_READ_AT_ONCE = 4 << 20  # of doubles: as many columns as fit, at least one
+_BYTES_READ_AT_ONCE = 1 << 20  # of doubles: as many columns as fit, at least one, so that they stay in a cache
 
 
 @runtime_checkable
@@ -32,7 +33,7 @@ class ByColumns(Protocol):
         ...
 
     def some_columns(self, groups: Sequence[Sequence[str]]) -> Iterator[Any]:
-        """Read all records, once for each group of columns, as frames with these columns."""
+        """Read all records, once for each group of columns, as Arrow tables with these columns."""
         ...
 
 
@@ -83,13 +84,18 @@ def _fits(piece: ByColumns, reading: Reading) -> bool:
 
 def _encode_by_columns(piece: ByColumns, reading: Reading, most_rows: int, first: int) -> Iterator[Records]:
     encoding, n_rows = reading.encoding, piece.n_rows
-    sources = list(dict.fromkeys(column.source for column in encoding.columns))
+    made_of: dict[str, list[int]] = {}
+    for feature, column in enumerate(encoding.columns):
+        made_of.setdefault(column.source, []).append(feature)
+    sources = list(made_of)
     at_once = max(1, _BYTES_READ_AT_ONCE // (8 * max(1, n_rows)))
     groups = [sources[start : start + at_once] for start in range(0, len(sources), at_once)]
     codes = np.empty((encoding.n_features, n_rows), encoding.dtype)
     frames = piece.some_columns([*groups, reading.columns_beside])
     for names, frame in zip(groups, frames, strict=False):  # one more frame is left
-        encoding.encode_some(frame, names, codes)
+        for name in names:
+            for feature in made_of[name]:
+                encoding.columns[feature].encode(read_values(frame.column(name)), codes[feature])
     (beside,) = frames
     for start in range(0, n_rows, most_rows):
         rows = slice(start, min(start + most_rows, n_rows))

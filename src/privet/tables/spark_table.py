@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import operator
 import pickle
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -23,6 +25,8 @@ from privet.tables.streamed_there import CountPiece, Placed, StreamedThere, can_
 from privet.tables.units import bound_pieces
 
 _ROWS_BOUNDED_AT_ONCE = 1 << 24  # of units, by one task; takes some 80 bytes a row
+TASKS_A_CORE = 4  # of a pass over files: enough that no core waits long for the last one, each has a cost of its own
+ADDED_BY_THE_DRIVER = 32  # parts at most; a round of tasks that adds up more of them takes longer than that
 
 
 class SparkTable(Described):
@@ -106,9 +110,30 @@ class SparkTable(Described):
 
 def _add_up_pieces(context: Any, items: Sequence[Placed], work: CountPiece) -> IntArray:
     carried = context.broadcast(work)
-    parts = context.parallelize(items, len(items)).map(lambda placed: carried.value(placed))
-    total: IntArray = parts.treeReduce(tasks.added)
+    n_tasks = min(len(items), TASKS_A_CORE * context.defaultParallelism)
+    return _added_up(context.parallelize(items, n_tasks).map(lambda placed: _settled(carried.value(placed))))
+
+
+def _added_up(parts: Any) -> IntArray:
+    """Let the executors add up the arrays of each partition, then partitions; a few of them are added up here."""
+    few = parts.getNumPartitions() <= ADDED_BY_THE_DRIVER
+    total: IntArray = parts.reduce(tasks.added) if few else parts.treeReduce(tasks.added)
     return total
+
+
+_n_modules = [0]  # that were there when this process last told the garbage collector to leave them alone
+
+
+def _settled(result: IntArray) -> IntArray:
+    """Take what has been imported out of the garbage collector's sight, and return the result.
+
+    A Python process of Spark's collects garbage after every task, and goes through the objects of all modules each
+    time. With privet and what it needs that takes longer than many a task.
+    """
+    if len(sys.modules) != _n_modules[0]:
+        _n_modules[0] = len(sys.modules)
+        gc.freeze()
+    return result
 
 
 def active_session() -> Any:
@@ -155,10 +180,10 @@ class EncodedOnSpark:
     def aggregate(self, kernel: Kernel) -> IntArray:
         """Run a kernel over all blocks in the executors, add up its integers on the way, and fetch one sum."""
         carried, count = self._context.broadcast(kernel), tasks.integers
-        parts = self._items.rdd.map(lambda block: count(carried.value, block, block.state))
+        parts = self._items.rdd.map(lambda block: _settled(count(carried.value, block, block.state)))
         # The zeros are there for a table without partitions, of which there is nothing to reduce.
         zeros = self._zeros(kernel)
-        total = tasks.added(zeros, parts.treeReduce(tasks.added)) if parts.getNumPartitions() else zeros
+        total = tasks.added(zeros, _added_up(parts)) if parts.getNumPartitions() else zeros
         self._needed_once = ()
         return total
 
