@@ -3,6 +3,7 @@
     python benchmarks/accuracy.py --data FOLDER              # goes on where a stopped run was; hours on one core
     python benchmarks/accuracy.py --data FOLDER --tasks adult magic --methods Boosting DP-EBM --splits 2
     python benchmarks/accuracy.py --data FOLDER --again Boosting    # trains a method anew that has changed
+    python benchmarks/accuracy.py --data FOLDER --renew Boosting --minutes 9    # only that, the rest is as published
     python benchmarks/accuracy.py --data FOLDER --report-only       # writes the pages from what is there
     python benchmarks/accuracy.py --data FOLDER --report-only --without vote --out OTHER  # but for a task
     python benchmarks/accuracy.py --data FOLDER --tune              # the peer's settings, on the tuning sets only
@@ -11,12 +12,17 @@ Peers run in environments of their own, which are built on first use. ``arena/da
 to fix rules, and which files are left out and why. Written to ``docs/results``: ``accuracy.csv`` (every mean),
 ``accuracy_ranks.csv``, ``accuracy.svg``, ``accuracy_short.svg``, ``accuracy.md``, and ``accuracy_regression.csv``
 and ``.md``.
+
+``--renew`` needs no cells of other methods: rows of the methods that it names take the place of those in
+``accuracy.csv``, on the tasks that are in there, and the pages are made of the whole. ``--minutes`` ends a run early;
+the next one goes on, and no row is replaced before all of its method are there.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -63,7 +69,7 @@ def needed(rivals: str, many_classes: bool) -> set[str]:
 
 def unfinished(means: pd.DataFrame, many_classes: Collection[str]) -> list[str]:
     """Say which tasks do not count yet, since someone has not answered."""
-    done = means[means.splits == means.splits.max()].groupby(["task", "rivals"]).method.agg(set)
+    done = means[ranks.complete(means)].groupby(["task", "rivals"]).method.agg(set)
     late = set()
     for task in means.task.unique():
         for rivals in picture.GUARANTEES:
@@ -74,16 +80,26 @@ def unfinished(means: pd.DataFrame, many_classes: Collection[str]) -> list[str]:
     return [f"Not finished, and not among the ranks where answers are missing: {', '.join(sorted(late))}.", ""]
 
 
-def report(cells: Sequence[Cell], found: Sequence[Task], out: Path) -> None:
+def renewed(published: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
+    """Put the means of methods that were trained anew in the place of the published ones, where all of them are."""
+    keys = ["task", "rivals", "method", "epsilon"]
+    rows, new = published.set_index(keys), means.set_index(keys)
+    late = set(rows.index[~rows.index.isin(new.index)].droplevel(["task", "epsilon"]))
+    late |= set(new.index[new.splits < new.groupby("method").splits.transform("max")].droplevel(["task", "epsilon"]))
+    whole = new[~new.index.droplevel(["task", "epsilon"]).isin(list(late))]
+    whole = whole[whole.index.isin(rows.index)]
+    return pd.concat([rows[~rows.index.isin(whole.index)], whole]).sort_index().reset_index()
+
+
+def report(means: pd.DataFrame, found: Sequence[Task], out: Path) -> None:
     """Write the tables, the picture and the page."""
     tuning = {task.name for task in found if task.used_for_tuning}
     binary = {task.name for task in found if task.n_classes == 2}
-    means = ranks.table(cells)
     means["used_to_fix_rules"] = means.task.isin(tuning)
     means.to_csv(out / "accuracy.csv", index=False, float_format="%.5f", lineterminator="\n")
     untouched = set(means.task) - tuning
     kinds = {"two classes": untouched & binary, "many classes": untouched - binary, "tuning sets": tuning}
-    rules = page.RULES.format(splits=int(means.splits.max()), delta=DELTA, rows=MOST_ROWS)
+    rules = page.RULES.format(splits=page.splits_in_words(means), delta=DELTA, rows=MOST_ROWS)
     text = ["# Accuracy for a given epsilon", "", f"Made by `{COMMAND}`. {rules}", ""]
     named = ", ".join(sorted(tuning))
     text += [f"Rules and defaults were chosen on {named}; these are marked, and ranked apart from the others."]
@@ -156,6 +172,8 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--epsilons", nargs="+", type=float, default=EPSILONS)
     parser.add_argument("--splits", type=int, default=SPLITS)
     parser.add_argument("--again", nargs="+", default=[], metavar="METHOD")
+    parser.add_argument("--renew", nargs="+", default=[], metavar="METHOD")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="go on in another run after so many")
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--report-only", action="store_true")
     parser.add_argument("--without", nargs="+", default=[], metavar="TASK", help="leave out of the pages")
@@ -170,20 +188,25 @@ def main(given: Sequence[str] | None = None) -> int:
     for name in options.again:
         cells.forget(name)
         numbers.forget(name)
+    published = pd.read_csv(options.out / "accuracy.csv") if options.renew else None
     found = [task for task in data.tasks(options.data) if task.name not in options.without]
+    if published is not None:
+        found = [task for task in found if task.name in set(published.task)]
+        options.methods = options.renew
     methods = [*house(DELTA), *peers(DELTA), *CEILINGS]
     methods = [method for method in methods if options.methods is None or method.name in options.methods]
     methods = [method for method in methods if options.rivals is None or method.rivals in options.rivals]
+    until = time.monotonic() + 60 * options.minutes
     if not options.report_only:
         for task in selected(found, options.tasks):
             problem = data.load(task)
             if problem is not None:
-                fill([problem], methods, cells, options.epsilons, options.splits)
-        if options.tasks is None:
+                fill([problem], methods, cells, options.epsilons, options.splits, until)
+        if options.tasks is None and published is None:
             problems = regression.problems(options.data)
-            fill(problems, regression_methods(), numbers, regression.EPSILONS, options.splits)
-    shown = [cell for cell in cells if cell.task in {task.name for task in found}]
-    report(shown, found, options.out)
+            fill(problems, regression_methods(), numbers, regression.EPSILONS, options.splits, until)
+    shown = ranks.table(cell for cell in cells if cell.task in {task.name for task in found})
+    report(shown if published is None else renewed(published, shown), found, options.out)
     if list(numbers):
         report_regression(list(numbers), options.out)
     return 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterable, Sequence
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -12,9 +14,14 @@ from arena.methods import Method
 
 
 def fill(
-    problems: Iterable[Problem], methods: Sequence[Method], cells: Cells, epsilons: Sequence[float], splits: int
+    problems: Iterable[Problem],
+    methods: Sequence[Method],
+    cells: Cells,
+    epsilons: Sequence[float],
+    splits: int,
+    until: float = math.inf,
 ) -> None:
-    """Train whatever is not there yet."""
+    """Train whatever is not there yet, until a time of the monotonic clock."""
     bar = Progress(TextColumn("{task.description:60}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with bar:
         for problem in problems:
@@ -24,6 +31,8 @@ def fill(
                 continue
             line = bar.add_task(problem.task.name, total=len(open_ones))
             for cell, method in open_ones:
+                if time.monotonic() > until:
+                    return
                 bar.update(line, description=f"{problem.task.name}: {method.name}, {cell.rivals}, {cell.epsilon}")
                 done = run(problem, cell, method)
                 cells.add(done)

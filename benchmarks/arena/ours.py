@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,15 +20,17 @@ from privet.estimators.registry import estimator_class, estimator_names
 
 @dataclass(frozen=True)
 class Ours:
-    """An estimator of privet with its defaults, a schema, and a rounded number of rows as a public hint."""
+    """An estimator of privet with its defaults or other settings, a schema, and a rounded number of rows as a hint."""
 
     estimator: str
     delta: float
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """As tables show it."""
-        return self.estimator.removesuffix("Classifier").removesuffix("Regressor")
+        learner = self.estimator.removesuffix("Classifier").removesuffix("Regressor")
+        return ", ".join([learner, *(f"{name}={value}" for name, value in self.settings.items())])
 
     @property
     def rivals(self) -> str:
@@ -41,8 +44,8 @@ class Ours:
     def run(self, problem: Problem, split: int, epsilon: float) -> Answer:
         """Train with secret noise."""
         train, test = problem.split(split)
-        settings = {"delta": self.delta, "schema": problem.schema, "n_rows_hint": problem.rows_hint}
-        model = estimator_class(self.estimator)(epsilon, **settings, random_state=split)
+        public = {"delta": self.delta, "schema": problem.schema, "n_rows_hint": problem.rows_hint}
+        model = estimator_class(self.estimator)(epsilon, **public, **self.settings, random_state=split)
         start = time.process_time()
         try:
             model.fit(problem.frame.iloc[train], problem.labels[train])

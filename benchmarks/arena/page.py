@@ -15,6 +15,17 @@ RULES = (
 )
 
 
+def splits_in_words(means: pd.DataFrame) -> str:
+    """Return the number of splits, and which methods have another one."""
+    of_methods = means.groupby("method").splits.max()
+    usual = int(of_methods.max())
+    fewer = [
+        f"{int(few)} for {', '.join(names)}"
+        for few, names in of_methods[of_methods < usual].groupby(of_methods).groups.items()
+    ]
+    return f"{usual} ({'; '.join(fewer)})" if fewer else str(usual)
+
+
 def rank_table(places: pd.DataFrame, rivals: str, measure: str) -> list[str]:
     """Methods by row, epsilons by column: average rank, and wins in parentheses; nothing where one is not finished."""
     part = places[(places.rivals == rivals) & (places.measure == measure)]

@@ -23,6 +23,11 @@ def table(cells: Iterable[Cell]) -> pd.DataFrame:
     return result.reset_index()
 
 
+def complete(means: pd.DataFrame) -> pd.Series:
+    """Say which rows are means over all splits of their method: methods may have been trained on more or fewer."""
+    return means.splits == means.groupby("method").splits.transform("max")
+
+
 def ranks(
     means: pd.DataFrame, rivals: str, measure: str, tasks: Collection[str], needed: Collection[str]
 ) -> pd.DataFrame:
@@ -31,8 +36,7 @@ def ranks(
     A task counts where all methods of `needed` have answered on all splits, and a method where it has answered on all
     of these tasks: what is left unfinished can neither help nor hurt anyone.
     """
-    complete = means.splits == means.splits.max()
-    chosen = means[(means.rivals == rivals) & means.task.isin(list(tasks)) & complete]
+    chosen = means[(means.rivals == rivals) & means.task.isin(list(tasks)) & complete(means)]
     rows = []
     for epsilon, at in chosen.groupby("epsilon"):
         scores = at.pivot_table(index="task", columns="method", values=measure)

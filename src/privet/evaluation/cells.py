@@ -22,7 +22,8 @@ ODDS_MARKS = 32  # and at even distances of the log-odds, from 1/1000 to 999/100
 SMALLEST_SHARE = 0.001
 DECISION = 0.5  # of two classes, the second is predicted if its share is above this, unless an objective says otherwise
 
-BLOCKS, FINE_CELLS, COARSE_CELLS = 40, 56, 8  # about so many, or one more where the decision divides one
+BLOCKS, FINE_CELLS, COARSE_CELLS = 40, 90, 6  # about so many, or one more where the decision divides one
+FEW_CELLS = 112  # no more than that are not put together at all
 NEIGHBOURING = 2.0  # blocks: how far the averages of crowds reach
 
 
@@ -159,7 +160,7 @@ class Merged:
         crowded = np.repeat(np.maximum(likely, deviation / 4 + 1) / sizes, sizes)
         weights = crowded * np.sqrt(middles * (1 - middles) + SMALLEST_SHARE)
         decision = cells.first_above
-        fine = np.arange(n) if n <= 2 * FINE_CELLS else even_starts(weights, FINE_CELLS, decision)
+        fine = np.arange(n) if n <= FEW_CELLS else even_starts(weights, FINE_CELLS, decision)
         above = int(np.searchsorted(fine, decision))
         coarse = even_starts(np.add.reduceat(weights, fine), COARSE_CELLS, above)
         return Merged(fine, coarse, cells.lows[fine], cells.highs[[*(fine[1:] - 1), n - 1]], above)

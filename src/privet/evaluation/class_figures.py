@@ -25,7 +25,9 @@ from privet.evaluation.intervals import (
 from privet.evaluation.results import CalibrationPoint, ClassGroup
 from privet.tables.protocol import Floats, IntArray
 
-ONE_MORE = 1.0  # added to counts where a sampling error is guessed from them: no record seen is not "none can be"
+# Added to counts where a sampling error is guessed from them: no record seen is not "none can be". With 3, every
+# share of a class holds at 96% and more without noise, however rare the class or the mistake; with 1 at 88%.
+A_FEW_MORE = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +67,7 @@ class CellEstimate:
     def of_counts(counts: IntArray, variance: float, crowding: float) -> CellEstimate:
         """Take counts with independent noise of this variance as they are."""
         flat = counts.ravel().astype(np.float64)
-        return CellEstimate(flat, np.diag(np.full(len(flat), variance)), (np.maximum(flat, 0) + ONE_MORE) * crowding)
+        return CellEstimate(flat, np.diag(np.full(len(flat), variance)), (np.maximum(flat, 0) + A_FEW_MORE) * crowding)
 
     @staticmethod
     def joined(estimates: Sequence[CellEstimate]) -> CellEstimate:
@@ -96,7 +98,7 @@ class CellEstimate:
             counts[inside] += (better - total) / size
             noise[inside, inside] = (of_coarse * weight / size - of_fine) / size
             shares = positive / positive.sum() if positive.any() else np.full(size, 1 / size)
-            sampling[inside] = (max(better, 0.0) + ONE_MORE) * shares
+            sampling[inside] = (max(better, 0.0) + A_FEW_MORE) * shares
         noise[np.diag_indices(n)] += of_fine
         return CellEstimate(counts, noise, sampling * crowding)
 

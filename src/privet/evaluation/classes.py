@@ -20,7 +20,7 @@ from privet.tables.protocol import IntArray, Table
 
 # How the budget is divided: a small part to find out which cells to put together, some for fine cells, and most for
 # coarser ones. The others only where they are needed.
-PLACES, FINE, COARSE, OUTCOMES, GROUPS = 1, 6, 13, 12, 20
+PLACES, FINE, COARSE, OUTCOMES, GROUPS = 1, 8, 11, 12, 20
 
 
 @dataclass(frozen=True)

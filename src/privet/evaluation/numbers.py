@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import NormalDist
 
 import numpy as np
 
 from privet.estimators.learning import Hints, NumberModel
 from privet.evaluation.counting import N_GROUP_SUMS, N_SUMS, NumberSums, centre
-from privet.evaluation.intervals import REACH, Interval, Ratio, difference_of_independent
+from privet.evaluation.intervals import Interval, Ratio, difference_of_independent
 from privet.evaluation.results import NumberGroup
 from privet.mechanisms.release import Release
-from privet.privacy.events import Event
+from privet.privacy.events import Event, Mechanism
 from privet.privacy.plan import InSequence
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
@@ -24,7 +25,9 @@ from privet.tables.protocol import Floats, IntArray, Table
 # much groups get, where there are any, for the same number, errors and absolute errors.
 RECORDS, TARGETS, SQUARED_TARGETS, SQUARED_ERRORS, ABSOLUTE_ERRORS = 2, 2, 3, 8, 5
 GROUP_RECORDS, GROUP_ERRORS, GROUP_ABSOLUTE_ERRORS = 5, 8, 7
-ONE_MORE = 1.0  # record, whose error is as large as can be, added where a sampling error is guessed
+CONFIDENT = 0.97
+REACH_OF_ONE_DRAW = -math.log(1 - CONFIDENT) / math.sqrt(2)  # in deviations, of a single Laplace draw
+REACH_OF_NORMAL = NormalDist().inv_cdf((1 + CONFIDENT) / 2)
 
 
 @dataclass(frozen=True)
@@ -109,15 +112,20 @@ class NumberEvaluator:
 class NumberFigures:
     """All figures of a regressor, in the target's units.
 
-    Sampling errors need fourth powers, which were not measured. Errors are at most the range, so with the range as the
-    unit a fourth power is no larger than the square, and a square no larger than the absolute value; these take their
-    place. Intervals are somewhat too wide where errors are small, never too narrow.
+    Sampling errors need fourth powers of errors, which were not measured. With the range as the unit an error is at
+    most one, so its fourth power is no larger than its square, and its square no larger than its absolute value. Of all
+    laws within [0, 1] that have the mean r, none has a larger variance than r (1 - r), that of errors which are nothing
+    or as large as can be. So intervals hold however heavy the tails are, and are too wide where errors are small.
+
+    Most figures are made of a single noisy sum. Where its noise is all that matters and has Laplace's law, an interval
+    of ln(1/p) / sqrt(2) deviations misses with the probability p, no more and no less. It reaches as far as 97% need,
+    which leaves two points for what the bounds above are evaluated at: noisy means in place of true ones.
     """
 
     def __init__(self, tallies: NumberTallies, target: RangeTarget, crowding: float = 1.0) -> None:
         top = target.levels - 1
         units = np.array([1.0, top, top**2, top**2, top])
-        self.n, self.sum, self.squares, self.errors, self.absolute = tallies.sums / units
+        self.n, self.sum, self.squares, self.errors, self.absolute = (float(each) for each in tallies.sums / units)
         self.noise: Floats = np.array([event.deviation for event in tallies.plan.sums]) ** 2 / units**2
         group_units = np.array([1.0, top, top])
         self._groups = tallies.groups / group_units
@@ -125,50 +133,53 @@ class NumberFigures:
         self._group_noise = self._group_noise / group_units[: len(self._group_noise)] ** 2
         self.target, self.crowding = target, crowding
         self._middle = centre(target) / top
+        exponential = any(event.mechanism is Mechanism.LAPLACE for event in tallies.plan.sums)
+        self._reach = REACH_OF_ONE_DRAW if exponential else REACH_OF_NORMAL
 
     def records(self) -> Interval:
         """The number of records that took part: an interval for the noise alone."""
-        reach = REACH * math.sqrt(self.noise[0])
+        reach = self._reach * math.sqrt(self.noise[0])
         return Interval(max(self.n, 0.0), max(self.n - reach, 0.0), max(self.n, 0.0) + reach)
 
     def mean(self) -> Interval:
         """The mean of the target."""
-        ratio = self._over_records(self.sum, self.noise[1], self._sampled(self.squares, 0.25))
+        square = self._mean_of(self.squares, self.noise[2], most=0.25)
+        ratio = self._spreading(self.sum, self.noise[1], square.high)
         low, high = -self._middle, 1 - self._middle
-        share = ratio.interval(low, high)
+        share = ratio.interval(low, high, self._reach)
         return Interval(share.value - low, share.low - low, share.high - low).map(self.target.low, self.target.high)
 
     def deviation(self) -> Interval:
         """The standard deviation of the target."""
-        spread, noise, sampling = self._spread()
-        share = self._over_records(spread, noise, sampling).interval(0.0, 0.25)
-        return self._root(share)
+        return self._root(self._variance())
 
     def rmse(self) -> Interval:
         """The root of the mean squared error."""
-        ratio = self._over_records(self.errors, self.noise[3], self._sampled(self.errors, 1.0))
-        return self._root(ratio.interval())
+        return self._root(self._mean_of(self.errors, self.noise[3]))
 
     def mae(self) -> Interval:
-        """The mean absolute error."""
-        ratio = self._over_records(self.absolute, self.noise[4], self._sampled(self.errors, 1.0))
-        return self._scaled(ratio.interval())
+        """The mean absolute error: its variance is bounded in two ways, of which the better one counts."""
+        by_itself = self._mean_of(self.absolute, self.noise[4])
+        square = self._mean_of(self.errors, self.noise[3])
+        by_squares = self._spreading(self.absolute, self.noise[4], square.high).interval(reach=self._reach)
+        return self._scaled(min(by_itself, by_squares, key=lambda interval: interval.width))
 
     def r_squared(self) -> Interval:
         """One minus the squared errors over the target's squared distances from its mean; -1 stands for anything less.
 
-        A record that adds to the one sum adds to the other as well, which can only make their difference more certain;
-        no use is made of that.
+        With q the true ratio and S the target's variance, a record's squared error minus q times its squared distance
+        has mean zero and a variance of at most q S + q^2 S. A record that adds to the one sum adds to the other as
+        well, which can only make their difference more certain; no use is made of that.
         """
-        spread, noise, sampling = self._spread()
-        ratio = Ratio(
-            self.errors,
-            spread,
-            float(self.noise[3]) + self._sampled(self.errors, 1.0),
-            0.0,
-            noise + sampling,
+        spread, noise = self._spread()
+        noise_above = float(self.noise[3])
+        sampling = self.crowding * max(self.n, 0.0) * self._variance().high
+        guessed = self.crowding * max(self.errors, 0.0), self.crowding * max(spread, 0.0)
+        lost = self._wider(
+            Ratio(self.errors, spread, noise_above, -sampling / 2, noise + sampling),
+            Ratio(self.errors, spread, noise_above + guessed[0], 0.0, noise + guessed[1]),
+            highest=2.0,
         )
-        lost = ratio.interval(0.0, 2.0)
         return Interval(1 - lost.value, 1 - lost.high, 1 - lost.low)
 
     def groups(self, names: tuple[str, ...]) -> tuple[NumberGroup, ...]:
@@ -177,42 +188,71 @@ class NumberFigures:
         everyone = self._groups.sum(axis=0)
         for place, name in enumerate(names):
             here, others = self._groups[place], everyone - self._groups[place]
-            n_others = len(names) - 1
+            noise, sampled = float(self._group_noise[0]), self.crowding * max(float(everyone[0]), 0.0)
             share = Ratio(
-                here[0],
-                everyone[0],
-                self._group_noise[0] + self._sampled(here[0], 1.0),
-                self._group_noise[0] + self._sampled(here[0], 1.0),
-                self._group_noise[0] * len(names) + self._sampled(everyone[0], 1.0),
-            ).interval()
-            rates, of_others = self._rates(here, 1), self._rates(others, n_others)
+                float(here[0]), float(everyone[0]), noise, noise - sampled / 2, noise * len(names) - sampled
+            ).interval(reach=self._reach)
+            rates, of_others = self._rates(here, 1), self._rates(others, len(names) - 1)
             gaps = {rate: difference_of_independent(rates[rate], of_others[rate]) for rate in rates}
             found.append(NumberGroup(name, share, rates, gaps))
         return tuple(found)
 
     def _rates(self, sums: Floats, n_groups: int) -> dict[str, Interval]:
-        n, error, absolute = (float(each) for each in sums)
-        noises = self._group_noise * n_groups
-        sampling = self._sampled(absolute, 1.0)
-        signed = Ratio(error, n, float(noises[1]) + sampling, 0.0, float(noises[0])).interval(-1.0, 1.0)
-        size = Ratio(absolute, n, float(noises[2]) + sampling, 0.0, float(noises[0])).interval()
+        records, errors, absolute = (
+            (float(total), float(noise) * n_groups) for total, noise in zip(sums, self._group_noise, strict=True)
+        )
+        size = self._mean_of(*absolute, records=records)
+        signed = self._spreading(*errors, size.high, records).interval(-1.0, 1.0, self._reach)
         return {"mean error": self._scaled(signed), "mean absolute error": self._scaled(size)}
 
-    def _spread(self) -> tuple[float, float, float]:
-        """Return the sum of squared distances from the mean, the variance of its noise, and that of its sampling."""
+    def _variance(self) -> Interval:
+        """The target's variance, in squares of the range."""
+        return self._mean_of(*self._spread(), highest=0.25)
+
+    def _spread(self) -> tuple[float, float]:
+        """Return the sum of squared distances from the mean, and the variance of its noise."""
         mean = min(max(self.sum / self.n, -0.5), 0.5) if self.n > 0 else 0.0
         spread = self.squares - mean * self.sum
         noise = float(self.noise[2] + 4 * mean**2 * self.noise[1] + mean**4 * self.noise[0])
         if self.n > 0:  # the square of the sum's noise, over the number of records
             noise += 2 * float(self.noise[1] / self.n) ** 2
-        return spread, noise, self._sampled(spread, 1.0)
+        return spread, noise
 
-    def _sampled(self, total: float, most: float) -> float:
-        """Return a bound of the sampling variance of a sum whose squares add up to no more than `total`."""
-        return self.crowding * (max(total, 0.0) + ONE_MORE * most)
+    def _mean_of(
+        self,
+        total: float,
+        noise: float,
+        records: tuple[float, float] | None = None,
+        most: float = 1.0,
+        highest: float | None = None,
+    ) -> Interval:
+        """Return the interval of the mean of what lies between 0 and `most`, and whose mean is at most `highest`.
 
-    def _over_records(self, total: float, noise: float, sampling: float) -> Ratio:
-        return Ratio(total, self.n, float(noise) + sampling, 0.0, float(self.noise[0]))
+        Where the mean is r, a sum over n records has a sampling variance of at most n r (most - r). The interval has
+        all r that the sum is not too far from, with that variance (Wilson 1927; its upper end holds where hardly any
+        record adds anything), and reaches at least as far as with the variance at the estimate (its lower end holds
+        there).
+        """
+        n, noise_of_n = (self.n, float(self.noise[0])) if records is None else records
+        sampled = self.crowding * max(n, 0.0)
+        return self._wider(
+            Ratio(total, n, float(noise), -sampled * most / 2, noise_of_n - sampled),
+            Ratio(total, n, float(noise) + self.crowding * most * max(total, 0.0), 0.0, noise_of_n),
+            highest=most if highest is None else highest,
+        )
+
+    def _wider(self, *ratios: Ratio, highest: float) -> Interval:
+        """Return the interval that contains those of all ratios, which differ in their variances alone."""
+        found = [ratio.interval(0.0, highest, self._reach) for ratio in ratios]
+        return Interval(found[0].value, min(each.low for each in found), max(each.high for each in found))
+
+    def _spreading(
+        self, total: float, noise: float, square: float, records: tuple[float, float] | None = None
+    ) -> Ratio:
+        """Return the mean of what has mean squares of at most `square`; a mean r leaves a variance of square - r^2."""
+        n, noise_of_n = (self.n, float(self.noise[0])) if records is None else records
+        sampled = self.crowding * max(n, 0.0)
+        return Ratio(total, n, float(noise) + sampled * square, 0.0, noise_of_n - sampled)
 
     def _root(self, share: Interval) -> Interval:
         return self._scaled(Interval(*(math.sqrt(max(end, 0.0)) for end in (share.value, share.low, share.high))))
