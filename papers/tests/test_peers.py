@@ -48,20 +48,21 @@ def arrays(tmp_path, monkeypatch):
     monkeypatch.setenv(DIFFPRIVLIB.variable, sys.executable)
     X = np.linspace(0, 1, 40)[:, np.newaxis]
     y = (X[:, 0] > 0.5).astype(np.int64)
-    return {"X": X, "y": y, "X_test": X[::2], "y_test": y[::2]}
+    return {"X": X, "y": y, "is_test": np.arange(2)[:, np.newaxis] == np.arange(len(y)) % 2}
 
 
 def test_the_regression_is_trained_as_often_as_asked(arrays):
     accuracies = run_script(DIFFPRIVLIB.interpreter(), REGRESSION_SCRIPT, arrays, 0.5, 3)
-    assert len(accuracies) == 3
+    assert len(accuracies) == 2 * 3  # splits, trainings
     assert min(accuracies) > 0.8
 
 
 def test_the_tree_gets_public_bounds_and_classes(arrays):
     arrays |= {"low": np.zeros(1), "high": np.ones(1), "n_classes": np.array(2)}
     found = run_script(DIFFPRIVLIB.interpreter(), TREE_SCRIPT, arrays, 0.5, 4)
-    assert found["accuracy"] == 1.0
-    assert found["seconds"] >= 0
+    assert len(found["accuracy"]) == len(found["seconds"]) == 2
+    assert min(found["accuracy"]) > 0.9  # the split may lie on either side of a record that was left out
+    assert min(found["seconds"]) >= 0
 
 
 def test_a_script_that_fails_says_why(arrays):

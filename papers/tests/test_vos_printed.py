@@ -14,8 +14,9 @@ from privet.audit import neighbours, statistical_audit
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
 from privet.errors import ParameterError, UnsoundWarning
+from privet.estimators.learning import Hints
 from privet.privacy import laws
-from privet.privacy.terms import Allowance
+from privet.privacy.terms import Allowance, Terms
 from privet_papers.vos_2023.bdpt import PrintedBDPT
 from privet_papers.vos_2023.dpgdf import DPGDFTree
 from privet_papers.vos_2023.dpgdf_printed import PrintedDPGDF
@@ -96,9 +97,39 @@ def _mass(decay, n, low, high):
     return cdf(high) - cdf(low)
 
 
-def test_candidates_merged_from_the_data_are_refuted():
+@pytest.mark.parametrize("splits", ["categories", "thresholds"])
+def test_candidates_merged_from_the_data_are_refuted(splits):
     schema = Schema({"x": Numeric(0, 1, bins=4)}, classes=[0, 1])
-    assert audited(PrintedBDPT(1, merged=1), 2, schema=schema).loss == math.inf
+    assert audited(PrintedBDPT(1, merged=1, splits=splits), 2, schema=schema).loss == math.inf
+
+
+def test_merged_values_as_categories_learn_nothing_of_a_threshold_and_thresholds_do():
+    rng = np.random.default_rng(0)
+    x = rng.random(3000)
+    y = (x > 0.5).astype(int)
+    schema = Schema({"x": Numeric(0, 1)}, classes=[0, 1])
+    scores = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnsoundWarning)
+        for splits in ("categories", "thresholds"):
+            tree = published.BDPTClassifier(10.0, schema=schema, splits=splits, random_state=0)
+            scores[splits] = tree.fit(pd.DataFrame({"x": x}), y).score(pd.DataFrame({"x": x}), y)
+    assert scores["categories"] < 0.6
+    assert scores["thresholds"] > 0.95
+
+
+def test_a_larger_error_of_labels_leaves_more_for_the_splits():
+    def share_of_leaves(error):
+        learner = published.PrivaTree2023Classifier(1.0, schema=SCHEMA, max_leaf_error=error)._learner()
+        encoding = SCHEMA.encoding(learner.bins)
+        plan = learner.plan(encoding, Terms.of(SCHEMA), Allowance.of(1.0).whole, Hints(n_rows=10_000))
+        return float(plan.leaves.parameter)
+
+    # Equation 7: inversely to E_max, and never more than half
+    assert share_of_leaves(0.02) == pytest.approx(share_of_leaves(0.01) / 2, rel=1e-3)
+    assert share_of_leaves(1e-9) == pytest.approx(0.5, rel=1e-3)
+    with pytest.raises(ParameterError, match="max_leaf_error"):
+        share_of_leaves(0.0)
 
 
 def test_smooth_sensitivity_of_a_label_is_refuted_and_its_sound_twin_is_not():
@@ -122,7 +153,8 @@ def test_it_claims_nothing_and_says_why(name):
         getattr(published, name)(delta=1e-6, schema=SCHEMA).plan()
 
 
-@pytest.mark.parametrize("name", sorted(set(PUBLISHED) - {"DPGDFClassifier"}))
+# DPGDF has no numeric features, and BDPT reads their merged values as categories.
+@pytest.mark.parametrize("name", sorted(set(PUBLISHED) - {"DPGDFClassifier", "BDPTClassifier"}))
 def test_with_much_budget_it_learns_what_is_there(name):
     columns, labels = people(5000)
     with warnings.catch_warnings():

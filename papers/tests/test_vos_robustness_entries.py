@@ -11,6 +11,7 @@ from privet_papers.framework.data import DataFolder
 from privet_papers.framework.entry import Outcome
 from privet_papers.framework.plots import common_style
 from privet_papers.vos_2023.poisoning import cells as vos_robustness_cells
+from privet_papers.vos_2023.poisoning.attack_cost import least_expected_cost
 from privet_papers.vos_2023.poisoning.entry_parts import MIXED, NUMERICAL, TREE
 
 
@@ -68,13 +69,46 @@ def test_tables_show_the_papers_figures_beside_ours(name, names):
         outcomes.append(Outcome(cell.settings, {"accuracies": list(rng.uniform(0.7, 0.8, n)), "n_records": 10_000}))
     rows = entry.assemble(outcomes)
     assert [row["data"] for row in rows[::2]] == list(names.values())
+    assert rows[0]["s.e."] > 0
     for row in rows:
         close = Guarantee.stated(row["epsilon"]).under(10)
         assert row["0.1% formula"] == pytest.approx(paper_accuracy(row["accuracy"], close))
+        assert row["0.1% by (12)"] == pytest.approx(1 - np.exp(10 * row["epsilon"]) * (1 - row["accuracy"]))
         assert 0 <= row["1.0% certified"] <= row["0.1% certified"] < row["accuracy"]
     printed = {row["data"]: row["accuracy (paper)"] for row in rows if row["epsilon"] == 0.01}
     assert printed.get("california", 0.699) == 0.699
     assert printed.get("adult", 0.77) == 0.77
+
+
+def test_equations_11_and_12_hold_for_every_law_that_is_close_and_are_tight():
+    """Costs on three models; all laws Q within a factor of the clean law P, and the worst of them."""
+    rng = np.random.default_rng(2)
+    close = Guarantee.stated(0.1).under(5)
+    for sign in (1, -1):
+        for _ in range(200):
+            p, factor = rng.dirichlet(np.ones(3)), np.exp(rng.uniform(-0.25, 0.25, 3))
+            q = p * factor / (p * factor).sum()  # q / p is within e^-.5 and e^.5
+            cost = sign * rng.random(3)
+            assert q @ cost >= least_expected_cost(float(p @ cost), close) - 1e-12
+        # all of the cost is on one model, whose probability moves by the whole factor
+        few = 0.1
+        moved = few / close.ratio if sign > 0 else few * close.ratio
+        assert sign * moved == pytest.approx(least_expected_cost(sign * few, close))
+
+
+def test_few_images_are_counted_for_both_places_of_the_trigger(folder):
+    settings = {"margin": 0, "split": 0, "poisoned": [1, 4]}
+    result = vos_robustness_cells.few_images(settings, folder)
+    assert len(result["success"]) == len(result["asked"]) == 2
+    entry = find("vos-fig-4-few")
+    outcomes = [
+        Outcome(cell.settings, {"success": [0.1 + cell.settings["split"], 1.0], "asked": [False, True]})
+        for cell in entry.cells(True)
+    ]
+    first, second, *_ = entry.assemble(outcomes)
+    assert (first["margin"], first["poisoned"], first["asked"]) == (1, 1, 0.0)
+    assert first["attack success"] == pytest.approx(0.6)
+    assert (second["attack success"], second["asked"], second["runs"]) == (1.0, 1.0, 2)
 
 
 def test_figure_3_draws_formula_certificate_and_dpa():

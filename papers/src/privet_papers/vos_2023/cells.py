@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,14 @@ from privet.errors import NonPrivateWarning, UnsoundWarning
 from privet.estimators.learning import Hints
 from privet.learners.privatree.tree import PrivaTree, PrivaTreeClassifier
 from privet.mechanisms.release import Release, drawn, secret_key
+from privet.models.forest import Forest
 from privet.parameters import public_rng
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
 from privet.schema.domains import Numeric
+from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
+from privet.tables import Table
 from privet.tables.reading import encode_table
 from privet_papers import (
     BDPTClassifier,
@@ -31,7 +35,9 @@ from privet_papers import (
 from privet_papers.framework.data import TARGET, DataSet, public_schema
 from privet_papers.framework.peers.interpreter import DIFFPRIVLIB as PEER
 from privet_papers.framework.peers.interpreter import TREE_SCRIPT, run_script
+from privet_papers.vos_2023.data import load
 from privet_papers.vos_2023.dpgdf import DPGDFTreeClassifier
+from privet_papers.vos_2023.printed import PrintedPrivaTree
 
 if TYPE_CHECKING:
     from privet_papers.framework.data import DataFolder
@@ -39,8 +45,7 @@ if TYPE_CHECKING:
 
 N_FOLDS = 5
 DEPTH = 4
-HIGGS = "higgs (synthetic)"
-HIGGS_COLUMNS = 24
+SHARES_DEPTH = 3  # of Figure 2
 
 OURS = ("ours", "ours, counts")
 STOP = "ours, may stop"
@@ -49,30 +54,19 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "ours, counts": {"leaves": "counts"},
     STOP: {"leaves": "labels", "stop": True},
     "DPGDF, sound": {"numeric": False},
+    "BDPT, thresholds": {"splits": "thresholds"},
 }
 OTHERS: dict[str, Any] = {
     "PrivaTree 2023": PrivaTree2023Classifier,
     "PrivaTree*": PrivaTreeStarClassifier,
     "PrivaTree repaired": PrivaTreeNoisyNClassifier,
     "BDPT": BDPTClassifier,
+    "BDPT, thresholds": BDPTClassifier,
     "DPGDF": DPGDFClassifier,
     "DPGDF, sound": DPGDFTreeClassifier,
 }
 TREE = "tree"
 DIFFPRIVLIB = "DiffPrivLib"
-
-
-def load(name: str, data: DataFolder, n_rows: int | None = None) -> DataSet:
-    """Read a data set without records that miss a value, as the paper does; or make one in the shape of Higgs."""
-    if name != HIGGS:
-        return data.load(name, drop_missing=True)
-    import pandas as pd
-
-    rng = public_rng(0)
-    X = rng.standard_normal((n_rows or 1, HIGGS_COLUMNS))
-    score = X[:, 0] * X[:, 1] + np.abs(X[:, 2]) - 0.8 + rng.standard_normal(len(X))
-    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(HIGGS_COLUMNS)]).assign(**{TARGET: (score > 0).astype(int)})
-    return DataSet(name, frame.drop(columns=TARGET), frame[TARGET], public_schema(frame))
 
 
 def cross_validated(settings: Settings, data: DataFolder) -> Result:
@@ -83,7 +77,7 @@ def cross_validated(settings: Settings, data: DataFolder) -> Result:
     y = np.asarray(loaded.y)
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=settings["seed"]).split(loaded.X, y)
     if settings["method"] == DIFFPRIVLIB:
-        return {"accuracy": [_peer(settings, loaded, train, test)["accuracy"] for train, test in folds]}
+        return {"accuracy": _peer(settings, loaded, [test for _, test in folds])["accuracy"]}
     scores = []
     for train, test in folds:
         predict = _fit(settings, loaded, y, train)
@@ -96,7 +90,7 @@ def times(settings: Settings, data: DataFolder) -> Result:
     loaded = load(settings["data"], data, settings.get("n_rows"))
     y, everything = np.asarray(loaded.y), np.arange(len(loaded.y))
     if settings["method"] == DIFFPRIVLIB:
-        return {"seconds": min(_peer(settings, loaded, everything, everything[:1])["seconds"] for _ in range(3))}
+        return {"seconds": min(_peer(settings, loaded, [everything[:1]] * 3)["seconds"])}
     seconds = []
     for _ in range(3):
         start = time.perf_counter()
@@ -126,19 +120,27 @@ def _fit(settings: Settings, loaded: DataSet, y: NDArray[Any], train: NDArray[np
         return model.fit(X, y[train]).predict
 
 
-def _peer(settings: Settings, loaded: DataSet, train: NDArray[np.int64], test: NDArray[np.int64]) -> dict[str, float]:
-    """Fit diffprivlib's tree in its own environment, with public bounds and classes; categories as whole numbers."""
+def _peer(settings: Settings, loaded: DataSet, tests: Sequence[NDArray[np.int64]]) -> dict[str, list[float]]:
+    """Fit diffprivlib's tree on all but each set of test rows, in its own environment, with public bounds."""
     encoding = loaded.schema.encoding(255)
-    X, y = _numbers(loaded, loaded.X, encoding), encoding.encode_target(loaded.y)
     bounds = [
         (domain.low, domain.high) if isinstance(domain, Numeric) else (0.0, max(1.0, column.n_codes - 1.0))
         for domain, column in zip(loaded.schema.features.values(), encoding.columns, strict=True)
     ]
     low, high = np.array(bounds, dtype=np.float64).T
-    arrays = {"X": X[train], "y": y[train], "X_test": X[test], "y_test": y[test], "low": low, "high": high}
-    arrays["n_classes"] = np.array(encoding.n_classes)
-    found: dict[str, float] = run_script(PEER.interpreter(), TREE_SCRIPT, arrays, settings["epsilon"], DEPTH)
+    arrays = {**numbers_and_tests(loaded, tests), "low": low, "high": high, "n_classes": np.array(encoding.n_classes)}
+    found: dict[str, list[float]] = run_script(PEER.interpreter(), TREE_SCRIPT, arrays, settings["epsilon"], DEPTH)
     return found
+
+
+def numbers_and_tests(loaded: DataSet, tests: Sequence[NDArray[np.int64]]) -> dict[str, NDArray[Any]]:
+    """Return what a peer reads: categories as whole numbers, labels, and which rows are left out of each training."""
+    encoding = loaded.schema.encoding(255)
+    is_test = np.zeros((len(tests), len(loaded.y)), np.bool_)
+    for mask, rows in zip(is_test, tests, strict=True):
+        mask[rows] = True
+    X, y = _numbers(loaded, loaded.X, encoding), encoding.encode_target(loaded.y)
+    return {"X": X, "y": y, "is_test": is_test}
 
 
 def _numbers(loaded: DataSet, frame: Any, encoding: Any) -> NDArray[np.float64]:
@@ -152,19 +154,66 @@ def _numbers(loaded: DataSet, frame: Any, encoding: Any) -> NDArray[np.float64]:
 
 
 def budget_shares(settings: Settings, data: DataFolder) -> Result:
-    """Return the mean training accuracy at depth 3 with a given part of epsilon for the leaves."""
-    loaded = load(settings["data"], data)
-    learner = PrivaTree(max_depth=3, leaves="labels", leaf_part=Fraction(settings["leaf_part"]))
-    encoding, terms = loaded.schema.encoding(learner.bins), Terms.of(loaded.schema)
-    allowance = Allowance.of(settings["epsilon"])
-    plan = learner.plan(encoding, terms, allowance.whole, Hints())
-    table = encode_table(loaded.schema, encoding, loaded.X, loaded.y, secret_key, 1)
-    codes, target = encoding.encode(loaded.X), encoding.encode_target(loaded.y)
-    scores = []
-    for repetition in range(settings["repetitions"]):
-        model = learner.grow(table, Release(Ledger(terms, allowance), drawn()), public_rng(repetition), plan)
-        scores.append(float((model.predict(codes) == target).mean()))
-    return {"accuracy": float(np.mean(scores))}
+    """Return training accuracies at depth 3 with a given part of epsilon for the leaves; ours."""
+    learner = PrivaTree(max_depth=SHARES_DEPTH, leaves="labels", leaf_part=Fraction(settings["leaves"]))
+    grown = _Repeated.of(settings, data, learner)
+    plan = grown.plan(learner)
+    return {
+        "accuracy": [
+            grown.accuracy(learner.grow(grown.table, grown.release(), public_rng(repetition), plan))
+            for repetition in range(settings["repetitions"])
+        ]
+    }
+
+
+def printed_shares(settings: Settings, data: DataFolder) -> Result:
+    """Return training accuracies at depth 3 as printed, with a given part of epsilon for the quantiles.
+
+    A list for each part of the leaves; the rest is for the nodes. Each list has the same quantiles, one draw for each
+    repetition: they take nearly all the time.
+    """
+    quantiles = Fraction(settings["quantiles"])
+    learners = []
+    for part in settings["leaves"]:
+        shares = quantiles, 1 - quantiles - Fraction(part), Fraction(part)
+        learners.append(PrintedPrivaTree(SHARES_DEPTH, shares=shares))
+    grown = _Repeated.of(settings, data, learners[0])
+    plans = [grown.plan(learner) for learner in learners]
+    found: list[list[float]] = [[] for _ in learners]
+    for _ in range(settings["repetitions"]):
+        cuts = learners[0].cuts(grown.table, grown.release(), plans[0])
+        for learner, plan, scores in zip(learners, plans, found, strict=True):
+            scores.append(grown.accuracy(learner.grow_between(cuts, grown.table, grown.release(), plan)))
+    return {"accuracy": found}
+
+
+@dataclass(frozen=True)
+class _Repeated:
+    """A data set that is read once, for many trees."""
+
+    schema: Schema
+    encoding: Encoding
+    table: Table
+    target: NDArray[np.int32]
+    allowance: Allowance
+    codes: NDArray[Any]
+
+    @classmethod
+    def of(cls, settings: Settings, data: DataFolder, learner: PrivaTree | PrintedPrivaTree) -> _Repeated:
+        loaded = load(settings["data"], data)
+        encoding = loaded.schema.encoding(learner.bins)
+        table = encode_table(loaded.schema, encoding, loaded.X, loaded.y, secret_key, 1)
+        target, codes = encoding.encode_target(loaded.y), encoding.encode(loaded.X)
+        return cls(loaded.schema, encoding, table, target, Allowance.of(settings["epsilon"]), codes)
+
+    def plan(self, learner: Any) -> Any:
+        return learner.plan(self.encoding, Terms.of(self.schema), self.allowance.whole, Hints())
+
+    def release(self) -> Release:
+        return Release(Ledger(Terms.of(self.schema), self.allowance), drawn())
+
+    def accuracy(self, model: Forest) -> float:
+        return float((model.predict(self.codes) == self.target).mean())
 
 
 def probabilities(settings: Settings, data: DataFolder) -> Result:

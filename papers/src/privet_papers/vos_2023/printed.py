@@ -7,7 +7,10 @@ all splits by average Gini, with the sensitivity of a noisy number of records; w
 the sensitivity is too small, and the loss does not even vanish with epsilon.
 
 Where we differ: jointexp searches a public grid of 1024 cells for its ten. The number of records that the paper takes
-as public is `n_rows_hint`; without it the leaves get half of the budget.
+as public is `n_rows_hint`; without it the leaves get half of the budget. Equation 7 comes from Proposition 4 of the
+permute-and-flip paper, where scores may move either way and a label is drawn at the rate epsilon / 2. Counts move one
+way only, so the rate epsilon costs no more; labels are drawn at that rate here, as the authors' code does, and Equation
+7 then asks for twice the budget that its error needs.
 `privet.PrivaTreeClassifier` is the sound form.
 """
 
@@ -21,11 +24,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.errors import ParameterError
 from privet.estimators.learning import Hints
 from privet.learners.privatree.plan import label_error
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
-from privet.parameters import check_whole
+from privet.parameters import check_whole, exact
 from privet.privacy.events import Cost, Event, Mechanism
 from privet.privacy.plan import InSequence
 from privet.privacy.terms import Share, Terms, friendly_rate_down, friendly_scale_up, unproven
@@ -78,6 +82,8 @@ class PrintedPrivaTree:
     max_depth: int = 4
     version: Version = "2023"
     stops: bool = True
+    max_leaf_error: Fraction = MAX_LEAF_ERROR
+    shares: tuple[Fraction, Fraction, Fraction] | None = None  # of quantiles, nodes and leaves, where these are varied
 
     @property
     def bins(self) -> int:
@@ -87,18 +93,23 @@ class PrintedPrivaTree:
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> PrintedPlan | RepairedPlan:
         """Equations 7 to 10, as printed."""
         epsilon, depth, flaw = pure_epsilon(share), self.max_depth, FLAWS[self.version]
-        leaf = epsilon / 2
-        if hints.n_rows is not None:
-            leaf = min(leaf, 2**depth * 2 * label_error(encoding.n_classes) / (hints.n_rows * MAX_LEAF_ERROR))
-        numeric = (epsilon - leaf) / (depth + 1 if self.version == "2023" else depth)
-        category = (epsilon - leaf) / depth
+        if self.shares is not None:
+            quantile, nodes, leaf = (part * epsilon for part in self.shares)
+            numeric, category = nodes / depth, (quantile + nodes) / depth
+        else:
+            leaf = epsilon / 2
+            if hints.n_rows is not None:
+                needed = 2**depth * 2 * label_error(encoding.n_classes) / (hints.n_rows * self.max_leaf_error)
+                leaf = min(leaf, needed)
+            quantile = numeric = (epsilon - leaf) / (depth + 1 if self.version == "2023" else depth)
+            category = (epsilon - leaf) / depth
         labels = unproven("labels of the leaves", Mechanism.PERMUTE_AND_FLIP, friendly_rate_down(leaf), flaw)
         if self.version == "noisy n":
             return RepairedPlan(category, labels)
         quantiles: tuple[OfFeature, ...] = ()
         if self.version == "2023":
             # Each feature gets the whole budget of the quantiles, as if it were the only one.
-            everyone = Share(epsilon=numeric * sum(column.ordered for column in encoding.columns))
+            everyone = Share(epsilon=quantile * sum(column.ordered for column in encoding.columns))
             searches = JOINTEXP.plan(encoding, terms, everyone) if everyone.epsilon else ()
             quantiles = tuple(of._replace(event=_without_proof(of.event, flaw)) for of in searches)
 
@@ -116,8 +127,13 @@ class PrintedPrivaTree:
         """Algorithm 1, to the letter, or its repair."""
         if isinstance(plan, RepairedPlan):
             return self._grow_repaired(table, release, rng, plan)
+        return self.grow_between(self.cuts(table, release, plan), table, release, plan)
+
+    def grow_between(
+        self, cuts: Mapping[int, Sequence[int]], table: Table, release: Release, plan: PrintedPlan
+    ) -> Forest:
+        """Algorithm 1 from line 6 on, with these cuts of numeric features."""
         encoding, domains = table.encoding, FeatureCodes.of(table.encoding)
-        cuts = self._cuts(table, release, plan)  # lines 3 to 5
         builder, records = TreeBuilder(domains), table.derive("node", AtRoot())
         n_codes, (starts, numeric) = tuple(domains.n_codes.tolist()), _bins(domains, cuts)
         for events in plan.levels:
@@ -138,7 +154,8 @@ class PrintedPrivaTree:
         labels = release.choose(table.aggregate(LeafClassCounts(trees, encoding.n_classes)), plan.leaves)  # line 9
         return Forest(encoding, trees, LeafLabels(labels.astype(np.uint16)))
 
-    def _cuts(self, table: Table, release: Release, plan: PrintedPlan) -> Mapping[int, Sequence[int]]:
+    def cuts(self, table: Table, release: Release, plan: PrintedPlan) -> Mapping[int, Sequence[int]]:
+        """Lines 3 to 5: nine cuts of each numeric feature, by jointexp; or the data's own."""
         if self.version == "2023":
             return JOINTEXP.run(table, release, plan.quantiles)
         domains, cells_of = FeatureCodes.of(table.encoding), counts_by_cell(table)
@@ -214,7 +231,8 @@ def _best_split(domains: FeatureCodes, cuts: Mapping[int, Sequence[int]], counts
         if not ordered and counts.shape[1] == 2:
             order = np.argsort(of_feature[:, -1] / np.maximum(of_feature.sum(axis=1), 1), kind="stable")
         first = np.cumsum(of_feature[order], axis=0)[:-1]
-        impurity = _gini(first) + _gini(of_feature.sum(axis=0) - first)
+        # Every feature has a noisy number of records of its own: only averages can be compared.
+        impurity = (_gini(first) + _gini(of_feature.sum(axis=0) - first)) / max(of_feature.sum(), 1.0)
         at = int(impurity.argmin())
         if best is None or impurity[at] < best[0]:
             split = Threshold(feature, cuts[feature][at]) if ordered else Subset(feature, order[: at + 1].tolist())
@@ -235,6 +253,8 @@ class PrivaTree2023Classifier(PrintedClassifier):
     ----------
     epsilon, delta, schema, max_depth, n_rows_hint, random_state, n_jobs
         As in `privet.PrivaTreeClassifier`; delta must be zero.
+    max_leaf_error : float, default=0.01
+        The paper's E_max: the expected loss of accuracy by labels that Equation 7 allows.
 
     Notes
     -----
@@ -250,6 +270,7 @@ class PrivaTree2023Classifier(PrintedClassifier):
         schema: Schema | None = None,
         *,
         max_depth: int = 4,
+        max_leaf_error: float = 0.01,
         n_rows_hint: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -258,6 +279,7 @@ class PrivaTree2023Classifier(PrintedClassifier):
         self.delta = delta
         self.schema = schema
         self.max_depth = max_depth
+        self.max_leaf_error = max_leaf_error
         self.n_rows_hint = n_rows_hint
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -268,7 +290,10 @@ class PrivaTree2023Classifier(PrintedClassifier):
 
     def _learner(self) -> PrintedPrivaTree:
         check_whole("max_depth", self.max_depth, 1, 12)
-        return PrintedPrivaTree(int(self.max_depth), self._version)
+        max_leaf_error = exact(self.max_leaf_error, "max_leaf_error")
+        if not 0 < max_leaf_error <= 1:
+            raise ParameterError(f"max_leaf_error must be above 0 and at most 1, got {self.max_leaf_error}")
+        return PrintedPrivaTree(int(self.max_depth), self._version, max_leaf_error=max_leaf_error)
 
 
 class PrivaTreeStarClassifier(PrivaTree2023Classifier):

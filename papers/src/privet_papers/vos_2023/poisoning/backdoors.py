@@ -17,7 +17,7 @@ from privet.errors import ParameterError
 from privet.parameters import RandomState, check_whole, public_rng
 from privet_papers.vos_2023.poisoning.attacks import Poisoned
 
-_PATTERN = ((2, 2), (3, 3), (2, 4), (4, 2))  # rows and columns from the bottom-right corner, as BadNets has it
+_PATTERN = ((1, 1), (2, 2), (1, 3), (3, 1))  # rows and columns from the bottom-right corner, without a margin
 
 
 @dataclass(frozen=True)
@@ -36,17 +36,29 @@ class Trigger:
     value: float
 
     @classmethod
-    def bottom_right(cls, height: int = 28, width: int = 28, value: float = 255) -> Trigger:
+    def bottom_right(cls, height: int = 28, width: int = 28, value: float = 255, *, margin: int = 1) -> Trigger:
         """Return the pattern of BadNets: four bright pixels in the bottom-right corner.
+
+        Parameters
+        ----------
+        height, width : int
+            Of the images.
+        value : float
+            What the pixels are set to.
+        margin : int, default=1
+            How many rows and columns lie between the pattern and the edge: one in BadNets, none in the code of Vos et
+            al.
 
         Examples
         --------
         >>> Trigger.bottom_right().pixels
         (754, 725, 752, 698)
         """
-        if min(height, width) < 4:
-            raise ParameterError(f"images must be at least 4 by 4 for the trigger, got {height} by {width}")
-        return cls(tuple((height - down) * width + width - right for down, right in _PATTERN), value)
+        if min(height, width) < 3 + margin:
+            least = f"{3 + margin} by {3 + margin}"
+            raise ParameterError(f"images must be at least {least} for the trigger, got {height} by {width}")
+        places = [(height - margin - down, width - margin - right) for down, right in _PATTERN]
+        return cls(tuple(row * width + column for row, column in places), value)
 
     def stamp(self, images: Any) -> NDArray[Any]:
         """Return copies of the images (rows of flattened pixels) with the trigger."""

@@ -12,6 +12,8 @@ from privet.schema.schema import Schema
 from privet_papers.framework.data import DataFolder, DataSet
 from privet_papers.framework.entry import Result, Settings
 from privet_papers.framework.peers.interpreter import DIFFPRIVLIB, REGRESSION_SCRIPT, run_script
+from privet_papers.vos_2023.cells import numbers_and_tests
+from privet_papers.vos_2023.data import load
 
 DEPTH = 4
 # Adult without missing values, in the order in which it was published: 30,162 training records, then 15,060 to test.
@@ -23,7 +25,7 @@ Split = tuple[Any, NDArray[Any], Any, NDArray[Any]]
 
 def fold_accuracies(settings: Settings, data: DataFolder) -> Result:
     """Test accuracies in 5-fold cross-validation, `repeats` trainings a fold."""
-    benchmark = data.load(settings["data"], drop_missing=True)
+    benchmark = load(settings["data"], data)
     accuracies, sizes = [], []
     for fold in range(5):
         X, y, X_test, y_test = _fold(benchmark, fold)
@@ -34,7 +36,7 @@ def fold_accuracies(settings: Settings, data: DataFolder) -> Result:
 
 def retrained_accuracies(settings: Settings, data: DataFolder) -> Result:
     """Test accuracies of many retrainings on one fixed training set: what the tail certificate is made of."""
-    benchmark = data.load(settings["data"], drop_missing=True)
+    benchmark = load(settings["data"], data)
     split = _fixed_split(benchmark, settings["split"])
     accuracies = _accuracies(settings, benchmark.schema, split, settings["retrainings"])
     return {"accuracies": accuracies, "n_records": len(split[1])}
@@ -42,18 +44,13 @@ def retrained_accuracies(settings: Settings, data: DataFolder) -> Result:
 
 def logistic_regression(settings: Settings, data: DataFolder) -> Result:
     """Test accuracies of diffprivlib's private logistic regression, in its own environment."""
-    benchmark = data.load(settings["data"], drop_missing=True)
-    encoding = benchmark.schema.encoding(255)
-    codes = encoding.encode(benchmark.X).T.astype(np.float64)
-    accuracies = []
-    for fold in range(5):
-        train, test = _fold_rows(benchmark, fold)
-        y = encoding.encode_target(benchmark.y)
-        arrays = {"X": codes[train], "y": y[train], "X_test": codes[test], "y_test": y[test]}
-        accuracies += run_script(
-            DIFFPRIVLIB.interpreter(), REGRESSION_SCRIPT, arrays, settings["epsilon"], settings["repeats"]
-        )
-    return {"accuracies": accuracies, "n_records": len(train)}
+    benchmark = load(settings["data"], data)
+    folds = [_fold_rows(benchmark, fold) for fold in range(5)]
+    arrays = numbers_and_tests(benchmark, [test for _, test in folds])
+    accuracies = run_script(
+        DIFFPRIVLIB.interpreter(), REGRESSION_SCRIPT, arrays, settings["epsilon"], settings["repeats"]
+    )
+    return {"accuracies": accuracies, "n_records": int(np.mean([len(train) for train, _ in folds]))}
 
 
 def dpa_certificates(settings: Settings, data: DataFolder) -> Result:
@@ -61,7 +58,7 @@ def dpa_certificates(settings: Settings, data: DataFolder) -> Result:
     from privet.robustness.table import how_many
     from privet_papers.vos_2023.poisoning.dpa import DPAClassifier, certified_changes
 
-    benchmark = data.load(settings["data"], drop_missing=True)
+    benchmark = load(settings["data"], data)
     X, y, X_test, y_test = _fixed_split(benchmark, settings["split"])
     ensemble = DPAClassifier(settings["parts"], DEPTH, benchmark.schema).fit(X, y)
     votes = ensemble.votes(X_test)
@@ -84,6 +81,21 @@ def backdoor(settings: Settings, data: DataFolder) -> Result:
         accuracy.append(float(np.mean(model.predict(X_test) == y_test)))
         success.append(attack_success_rate(model, X_test, y_test, trigger, source=0, target=1))
     return {"accuracy": accuracy, "success": success}
+
+
+def few_images(settings: Settings, data: DataFolder) -> Result:
+    """Attack success on one split of MNIST against a plain tree; whether it asks for a pixel of the trigger."""
+    from privet_papers.vos_2023.poisoning.backdoors import Trigger, attack_success_rate, plant_backdoor
+
+    X, y, X_test, y_test = _mnist(data, settings["split"])
+    trigger = Trigger.bottom_right(margin=settings["margin"])
+    success, asked = [], []
+    for number in settings["poisoned"]:
+        poisoned = plant_backdoor(X, y, number, trigger, source=0, target=1, random_state=settings["split"])
+        tree = _image_model(None).fit(poisoned.X, poisoned.y)
+        success.append(attack_success_rate(tree, X_test, y_test, trigger, source=0, target=1))
+        asked.append(bool(np.isin(trigger.pixels, tree.tree_.feature).any()))
+    return {"success": success, "asked": asked}
 
 
 def retrained_resistance(settings: Settings, data: DataFolder) -> Result:

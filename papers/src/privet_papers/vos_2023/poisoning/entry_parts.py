@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from privet_papers.framework.entry import Cell, Row
+from privet_papers.vos_2023.data import BY_KEY, file_of
 from privet_papers.vos_2023.poisoning.cells import DEPTH, retrained_accuracies
 from privet_papers.vos_2023.printed_numbers import PRIVATREE as PRIVATREE
 from privet_papers.vos_2023.printed_numbers import REGRESSION as REGRESSION
@@ -12,22 +13,9 @@ from privet_papers.vos_2023.printed_numbers import REGRESSION as REGRESSION
 EPSILONS = (0.01, 0.1)
 TREE: dict[str, Any] = {"learner": "PrivaTreeClassifier", "parameters": {"max_depth": DEPTH}}
 
-# Files -> the paper's names.
-NUMERICAL = {
-    "bench_MagicTelescope": "MagicTelescope",
-    "bench_california": "california",
-    "bench_covertype_like": "covertype",
-    "bench_pol": "pol",
-}
-MIXED = {
-    "bench_compas-two-years": "compas-two-years",
-    "adult": "adult",
-    "breast_w": "breast-w",
-    "diabetes": "diabetes",
-    "mushroom": "mushroom",
-    "nursery_binary": "nursery",
-    "vote": "vote",
-}
+# Names of results -> the paper's names; within a table they are told apart by either.
+NUMERICAL = {key: benchmark.paper for key, benchmark in BY_KEY.items() if benchmark.group == "numerical"}
+MIXED = {key: benchmark.paper for key, benchmark in BY_KEY.items() if benchmark.group != "numerical"}
 
 TRUE_EPSILON = (
     "The paper's own figures rest on an epsilon that its algorithm does not have (its histograms are charged as if "
@@ -50,7 +38,7 @@ def retraining_cells(data: str, epsilon: float, retrainings: int, split: str, **
         Cell(
             retrained_accuracies,
             {"data": data, "epsilon": epsilon, "retrainings": size, "split": split, "part": part, **settings},
-            data=(data,),
+            data=file_of(data),
         )
         for part, size in enumerate(sizes)
     ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privet_papers.framework.entry import Cell, Outcome, Row, beside_paper
-from privet_papers.vos_2023.poisoning.cells import backdoor, dpa_certificates, retrained_resistance
+from privet_papers.vos_2023.poisoning.cells import backdoor, dpa_certificates, few_images, retrained_resistance
 from privet_papers.vos_2023.poisoning.entry_parts import EPSILONS, MIXED, PRIVATREE, TREE, column, retraining_cells
 from privet_papers.vos_2023.printed_numbers import PRINTED_FIG_4
 
@@ -27,6 +27,8 @@ FEW = (0.0001, 0.0002, 0.0003, 0.0005)
 FEWER_TREES = {"DisjointForestClassifier": {"n_trees": 20}}  # its default of 100 would take hours of retraining
 SPLITS = 50
 IMAGES = (0, 1, 2, 5, 20, 112)  # up to 1% of 11,200
+FEW_SPLITS = 50
+FEW_IMAGES = (1, 2, 3, 5, 11)  # 11 are 0.1% of the training set, the authors' smallest share
 DPA, PLAIN = "DPA, 1000 trees", "plain tree"
 
 
@@ -145,6 +147,30 @@ def figure_4_rows(outcomes: Sequence[Outcome]) -> list[Row]:
                 row["certified bound"] = 1.0 - table.at(number).guaranteed
             rows.append(row)
     return beside_paper(rows, PRINTED_FIG_4, on=["epsilon", "poisoned"], column="accuracy")
+
+
+def few_cells(quick: bool) -> list[Cell]:
+    """A cell for each split and place of the trigger."""
+    numbers = [1, 2] if quick else list(FEW_IMAGES)
+    return [
+        Cell(few_images, {"margin": margin, "split": split, "poisoned": numbers}, data=("mnist_0_vs_1",))
+        for split in range(2 if quick else FEW_SPLITS)
+        for margin in (1, 0)
+    ]
+
+
+def few_rows(outcomes: Sequence[Outcome]) -> list[Row]:
+    """One line for each place of the trigger and number of images."""
+    rows: list[Row] = []
+    for margin in dict.fromkeys(outcome.settings["margin"] for outcome in outcomes):
+        here = [outcome for outcome in outcomes if outcome.settings["margin"] == margin]
+        success, asked = (np.array([outcome.result[name] for outcome in here], float) for name in ("success", "asked"))
+        for place, number in enumerate(here[0].settings["poisoned"]):
+            head: Row = {"margin": margin, "poisoned": number, "runs": len(here)}
+            error = success[:, place].std(ddof=1) / np.sqrt(len(here))
+            figures: Row = {"attack success": float(success[:, place].mean()), "s.e.": float(error)}
+            rows.append({**head, **figures, "asked": float(asked[:, place].mean())})
+    return rows
 
 
 def figure_4_plot(rows: list[Row]) -> Figure:

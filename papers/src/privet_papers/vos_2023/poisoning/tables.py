@@ -8,6 +8,8 @@ import numpy as np
 
 from privet_papers.framework.entry import Cell, Outcome, Row, beside_paper
 from privet_papers.framework.peers.interpreter import DIFFPRIVLIB
+from privet_papers.vos_2023.data import BY_KEY, LARGE, SMALL, file_of
+from privet_papers.vos_2023.poisoning.attack_cost import accuracy_by_errors
 from privet_papers.vos_2023.poisoning.cells import fold_accuracies, logistic_regression
 from privet_papers.vos_2023.poisoning.entry_parts import (
     EPSILONS,
@@ -21,20 +23,24 @@ from privet_papers.vos_2023.poisoning.entry_parts import (
 from privet_papers.vos_2023.printed_numbers import PRINTED_TABLE_3, PRINTED_TABLE_8
 
 SHARES = (0.001, 0.005, 0.01)
-LARGE = "bench_covertype_like"
+N_FOLDS = 5
+
+
+def trainings(data: str) -> tuple[int, int]:
+    """Return how many trainings a fold has, and how many retrainings a certificate is made of, by the data's size."""
+    return (50, 500) if data in SMALL else (1, 100) if data in LARGE else (5, 500)
 
 
 def _table_cells(names: dict[str, str], quick: bool) -> list[Cell]:
     cells = []
-    for data in names:
+    for data in sorted(names, key=lambda key: BY_KEY[key].rows_here or BY_KEY[key].samples):
         for epsilon in EPSILONS:
-            repeats = 1 if quick or data == LARGE else 5
+            repeats, retrainings = (1, 40) if quick else trainings(data)
             settings = {"data": data, "epsilon": epsilon, "repeats": repeats}
-            cells.append(Cell(fold_accuracies, {**settings, **TREE}, data=(data,)))
-            retrainings = 40 if quick or data == LARGE else 500
+            cells.append(Cell(fold_accuracies, {**settings, **TREE}, data=file_of(data)))
             cells += retraining_cells(data, epsilon, retrainings, "first fold", **TREE)
             if DIFFPRIVLIB.named() is not None:
-                cells.append(Cell(logistic_regression, settings, data=(data,)))
+                cells.append(Cell(logistic_regression, settings, data=file_of(data)))
     return cells
 
 
@@ -64,19 +70,27 @@ def _assemble_table(
                 ]
                 if not folds:
                     continue
-                accuracy = float(np.mean(folds[0].result["accuracies"]))
+                by_fold = np.reshape(folds[0].result["accuracies"], (N_FOLDS, -1)).mean(axis=1)
+                accuracy = float(by_fold.mean())
                 n_records, guarantee = folds[0].result["n_records"], Guarantee.stated(epsilon)
                 row: Row = {"data": name, "method": method, "epsilon": epsilon, "accuracy": accuracy}
+                row["s.e."] = float(by_fold.std(ddof=1) / np.sqrt(N_FOLDS))
+                row["trainings"] = len(folds[0].result["accuracies"])
                 scores = [s for o in here if "retrainings" in o.settings for s in o.result["accuracies"]]
                 certified = Certificates.from_scores(scores, guarantee, n_records, SHARES)
                 for share in SHARES:
                     number = certified.at(share).n_poisoned
                     row[f"{share:.1%} formula"] = paper_accuracy(accuracy, guarantee.under(number))
+                    row[f"{share:.1%} by (12)"] = accuracy_by_errors(accuracy, guarantee.under(number))
                     if method == PRIVATREE:
                         row[f"{share:.1%} certified"] = certified.at(share).guaranteed
                 rows.append(row)
     for place, column in enumerate(["accuracy", *(f"{share:.1%} formula" for share in SHARES)]):
-        figures = {key: values[place] for key, values in printed.items() if values[place] is not None}
+        figures = {
+            (names[data], method, epsilon): values[place]
+            for (data, method, epsilon), values in printed.items()
+            if values[place] is not None
+        }
         rows = beside_paper(rows, figures, on=["data", "method", "epsilon"], column=column)  # type: ignore[arg-type]
     return rows
 
