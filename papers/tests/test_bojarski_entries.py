@@ -8,6 +8,7 @@ from privet_papers.bojarski_2014 import entries as bojarski
 from privet_papers.bojarski_2014 import figures as bojarski_figures
 from privet_papers.bojarski_2014.cells import cart, grid, public_rule, tree_quality
 from privet_papers.bojarski_2014.data import binary_adult, split
+from privet_papers.bojarski_2014.noise_readings import AS_PRINTED, CLAMPED, NOISE_ENTRY, SOUND, readings
 from privet_papers.bojarski_2014.printed_numbers import TABLE_1
 from privet_papers.framework.data import DataFolder
 from privet_papers.framework.entry import Outcome
@@ -49,6 +50,24 @@ def test_table_1_puts_the_papers_figures_beside_ours_and_marks_what_leaks(folder
     assert [row["k and h by"] for row in rows].count(bojarski.CHOSEN) == 6
     by_rule = [row for row in rows if row["k and h by"] == bojarski.RULE]
     assert {(row["k"], row["h"], row["error % (paper)"]) for row in by_rule} == {(8, 8, None)}
+
+
+def test_table_1_has_the_papers_binomial_intervals(folder):
+    cells = [(grid, SETTINGS), (public_rule, {"data": "banknote", "seed": 0}), (cart, {"data": "banknote", "seed": 0})]
+    outcomes = [Outcome(settings, function(settings, folder)) for function, settings in cells]
+    row = bojarski.table_1(outcomes)[1]
+    error = row["error %"] / 100
+    assert row["+- binomial"] == pytest.approx(196 * np.sqrt(error * (1 - error) / 60), abs=0.01)  # one run, 60 tested
+
+
+def test_noise_as_printed_costs_nothing_and_clamped_counts_cost_less_than_random_shares(folder):
+    result = readings({**SETTINGS, "h": [6], "k": [9]}, folder)
+    error = {row[0]: row[5] for row in result["rows"] if row[1] == "TA"}
+    assert error[AS_PRINTED] < 0.2  # eta / k: noise below one record
+    assert error[AS_PRINTED] <= error[CLAMPED] < error[SOUND]
+    rows = NOISE_ENTRY.assemble([Outcome({"data": "banknote"}, result)])
+    assert [(row["noise"], row["vote"]) for row in rows[2:4]] == [(AS_PRINTED, "MV"), (AS_PRINTED, "TA")]
+    assert rows[2]["error % (paper)"] == 5.44
 
 
 def test_the_best_shape_is_that_of_the_smallest_mean_validation_error():

@@ -64,16 +64,16 @@ def grid(settings: Settings, data: DataFolder) -> Result:
 
     The settings may give `eta`; the paper's 1000 / n_tr without it.
     """
-    parts = _split(settings["data"], settings["seed"], data)
+    parts = split_of_run(settings["data"], settings["seed"], data)
     eta = float(settings.get("eta", parts.eta))
     rows = []
     for h in settings["h"]:
-        counts, trees = _counted(parts, settings["seed"], max(settings["k"]), h)
+        counts, trees = counted(parts, settings["seed"], max(settings["k"]), h)
         for k in settings["k"]:
-            exact, first = counts[: k << h], _first(trees, k)
-            noisy = _noisy(exact, k, h, eta)
+            exact, first = counts[: k << h], first_trees(trees, k)
+            released = noisy(exact, k, h, eta)
             for method, empty in METHODS.items():
-                errors = _errors(parts, first, exact if method == "n-dp" else noisy, empty, settings["seed"])
+                errors = errors_by_vote(parts, first, exact if method == "n-dp" else released, empty, settings["seed"])
                 rows += [[method, vote, h, k, *pair] for vote, pair in errors.items()]
     return {"eta": eta, "columns": ["method", "vote", "h", "k", "validation", "test"], "rows": rows}
 
@@ -83,11 +83,11 @@ def public_rule(settings: Settings, data: DataFolder) -> Result:
 
     The rule is given the number of training records, taken as public as the paper's own eta takes it.
     """
-    parts = _split(settings["data"], settings["seed"], data)
+    parts = split_of_run(settings["data"], settings["seed"], data)
     shape = forest_shape(Allowance.of(parts.eta).whole, len(parts.train))
-    counts, trees = _counted(parts, settings["seed"] + 1000, shape.n_trees, shape.max_depth)
-    noisy = _noisy(counts, shape.n_trees, shape.max_depth, parts.eta)
-    errors = _errors(parts, trees, noisy, "back_off", settings["seed"])
+    counts, trees = counted(parts, settings["seed"] + 1000, shape.n_trees, shape.max_depth)
+    released = noisy(counts, shape.n_trees, shape.max_depth, parts.eta)
+    errors = errors_by_vote(parts, trees, released, "back_off", settings["seed"])
     return {
         "eta": parts.eta,
         "k": shape.n_trees,
@@ -101,12 +101,12 @@ def rule_and_grid(settings: Settings, data: DataFolder) -> Result:
 
     The best is the best on the very records that it is measured on, which nobody can have: a bound from below.
     """
-    parts = _split(settings["data"], settings["seed"], data)
+    parts = split_of_run(settings["data"], settings["seed"], data)
     eta = float(settings["eta"])
 
     def error(k: int, h: int) -> float:
-        counts, trees = _counted(parts, settings["seed"], k, h)
-        both = _errors(parts, trees, _noisy(counts, k, h, eta), "back_off", settings["seed"])["TA"]
+        counts, trees = counted(parts, settings["seed"], k, h)
+        both = errors_by_vote(parts, trees, noisy(counts, k, h, eta), "back_off", settings["seed"])["TA"]
         return float(np.average(both, weights=[len(parts.validation), len(parts.test)]))
 
     shape = forest_shape(Allowance.of(eta).whole, len(parts.train))
@@ -129,7 +129,7 @@ def cart(settings: Settings, data: DataFolder) -> Result:
     import pandas as pd
     from sklearn.tree import DecisionTreeClassifier
 
-    parts = _split(settings["data"], settings["seed"], data)
+    parts = split_of_run(settings["data"], settings["seed"], data)
     table = frame(settings["data"], data)
     X = pd.get_dummies(table.drop(columns=TARGET)).to_numpy(dtype=np.float32)
     y = parts.labels
@@ -145,16 +145,16 @@ def cart(settings: Settings, data: DataFolder) -> Result:
 
 def tree_quality(settings: Settings, data: DataFolder) -> Result:
     """Return the training error of forests without privacy, and of their average tree, for the theorems' bounds."""
-    parts = _split(settings["data"], settings["seed"], data)
+    parts = split_of_run(settings["data"], settings["seed"], data)
     h, largest = settings["h"], max(settings["k"])
-    counts, trees = _counted(parts, settings["seed"], largest, h)
+    counts, trees = counted(parts, settings["seed"], largest, h)
     y = parts.labels[parts.train]
     majority = counts.reshape(largest, -1, parts.encoding.n_classes)
     # A leaf's majority is right in it: what is left over is the tree's error.
     tree_error = float(1 - majority.max(axis=2).sum(axis=1).mean() / len(y))
     rows = []
     for k in settings["k"]:
-        first = _first(trees, k)
+        first = first_trees(trees, k)
         leaves = LeafCounts(counts[: k << h])
         forests = [Forest(parts.encoding, first, leaves, voting) for voting in ("majority", "threshold")]
         rows.append([k, *(float((forest.predict(parts.codes[:, parts.train]) != y).mean()) for forest in forests)])
@@ -162,11 +162,12 @@ def tree_quality(settings: Settings, data: DataFolder) -> Result:
 
 
 @lru_cache(maxsize=1)
-def _split(name: str, seed: int, data: DataFolder) -> Split:
+def split_of_run(name: str, seed: int, data: DataFolder) -> Split:
+    """Return the records of a run; the last one is kept."""
     return split(name, seed, data)
 
 
-def _counted(parts: Split, seed: int, k: int, h: int) -> tuple[IntArray, CompleteTrees]:
+def counted(parts: Split, seed: int, k: int, h: int) -> tuple[IntArray, CompleteTrees]:
     """Draw k trees of height h and count the training records in their leaves."""
     trees = RandomTrees.draw(parts.encoding, 10_000 * seed + h, k, h).materialise()
     assert isinstance(trees, CompleteTrees)
@@ -174,7 +175,7 @@ def _counted(parts: Split, seed: int, k: int, h: int) -> tuple[IntArray, Complet
     return train.aggregate(LeafClassCounts(trees, parts.encoding.n_classes)), trees
 
 
-def _first(trees: CompleteTrees, k: int) -> CompleteTrees:
+def first_trees(trees: CompleteTrees, k: int) -> CompleteTrees:
     """Return the first k trees."""
     all_splits = trees.splits
     splits = replace(
@@ -187,14 +188,14 @@ def _first(trees: CompleteTrees, k: int) -> CompleteTrees:
     return CompleteTrees(trees.domains, splits)
 
 
-def _noisy(counts: IntArray, k: int, h: int, eta: float) -> IntArray:
+def noisy(counts: IntArray, k: int, h: int, eta: float) -> IntArray:
     """Release the counts of k trees, by the code of the learner."""
     terms, allowance = Terms(), Allowance.of(eta)
     event = RandomDecisionForest(k, h).event(k, terms, allowance.whole)
     return Release(Ledger(terms, allowance), drawn()).noisy(counts, event)
 
 
-def _errors(parts: Split, trees: CompleteTrees, counts: IntArray, empty: Empty, seed: int) -> Errors:
+def errors_by_vote(parts: Split, trees: CompleteTrees, counts: IntArray, empty: Empty, seed: int) -> Errors:
     """Vote by all three rules on the same leaves."""
     held_out = np.concatenate([parts.validation, parts.test])
     codes, y = np.ascontiguousarray(parts.codes[:, held_out]), parts.labels[held_out]

@@ -120,8 +120,8 @@ ENTRIES = (
         cells=figures.few_cells,
         assemble=figures.few_rows,
         notes=(
-            f"{figures.FEW_SPLITS} stratified splits, as in the paper, 11,200 training images, scikit-learn's tree "
-            "of depth 4. 'asked' is the share of trees that ask for a pixel of the trigger at all.",
+            f"{figures.FEW_SPLITS} stratified splits, where the paper has 50, 11,200 training images, scikit-learn's "
+            "tree of depth 4. 'asked' is the share of trees that ask for a pixel of the trigger at all.",
             "'margin' is the distance of the pattern from the edge: 1 as in BadNets, 0 as in the authors' code.",
             "One image is told from the others by many of its pixels, and all of them separate it equally well; a tree "
             "that does so picks one at random, and mostly leaves the image alone. Two images with the same label have "
