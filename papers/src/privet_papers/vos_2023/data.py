@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from privet.randomness.public import public_rng
+from privet.parameters import public_rng
 from privet_papers.framework.data import TARGET, DataSet, public_schema
 
 if TYPE_CHECKING:
