@@ -1,5 +1,6 @@
 """Records for the tests of engines, in a frame and in files."""
 
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -33,3 +34,14 @@ def fitted(learner, *data, **changes):
     """Return the file of a model, with the same noise and coins every time."""
     with seeded_noise(11):
         return file_text(learner.make(**changes).fit(*data))
+
+
+def gone_once_checked(monkeypatch, module, path):
+    """Remove a file as soon as the files have been checked, before any record is read."""
+    checked = import_module(module).check_layouts
+
+    def check(*arguments):
+        checked(*arguments)
+        path.unlink()
+
+    monkeypatch.setattr(f"{module}.check_layouts", check)

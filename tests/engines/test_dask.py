@@ -2,6 +2,7 @@
 
 import os
 import signal
+import traceback
 
 import dask.dataframe as dd
 import pandas as pd
@@ -11,13 +12,14 @@ from privet import BoostingClassifier, Schema, Unit, budget
 from privet.errors import ParameterError, SchemaError, TableChangedError
 from privet.tables import DaskTable, ParquetTable, with_predictions
 from privet.tables import worker_tasks as tasks
-from tests.engines.people import fitted, records, write
+from tests.engines.people import fitted, gone_once_checked, records, write
 from tests.laws.registry import REGISTERED, every_learner
 from tests.unit.accounts import account, make
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 DISJOINT = next(each for each in REGISTERED if each.parameters.get("composition") == "disjoint")
 BY_COINS = next(each for each in REGISTERED if each.estimator == "DisjointForestClassifier")
+ONE_PASS = next(each for each in REGISTERED if each.estimator == "RandomDecisionForestClassifier")
 BOOSTING = next(each for each in REGISTERED if each.estimator == "BoostingClassifier")
 
 
@@ -97,6 +99,52 @@ def _reading(frame):
 
     schema = BOOSTING.schema
     return Reading(schema.encoding(16), "y")
+
+
+@pytest.mark.parametrize("learner", [ONE_PASS, BOOSTING], ids=["one pass", "many passes"])
+def test_a_file_that_is_gone_ends_the_fit_with_its_name(dask_client, tmp_path, monkeypatch, learner):
+    folder = write(records(learner), tmp_path / "table")
+    table = DaskTable(folder, target="y", client=dask_client)
+    gone_once_checked(monkeypatch, "privet.tables.dask_table", folder / "part-3.parquet")
+    with budget(epsilon=1) as block, pytest.raises(TableChangedError, match=r"part-3\.parquet is gone"):
+        learner.make(epsilon=1).fit(table)
+    assert block.spent == (learner is ONE_PASS)  # the other one reads before it is charged
+
+
+def test_a_frame_that_is_another_one_when_it_is_computed_again_ends_the_fit(dask_client, monkeypatch):
+    """Its partitions are computed again, as where a worker is lost, and come in another order."""
+    frame = records(BY_COINS)
+
+    def in_some_order(part):  # made here, so that it travels as it is
+        return part.sample(frac=1)
+
+    unstable = dd.from_pandas(frame, npartitions=3, sort=False).map_partitions(in_some_order, meta=frame.head(0))
+    gather, lost = type(dask_client).gather, []
+
+    def gather_and_kill(client, futures, *arguments, **options):
+        found = gather(client, futures, *arguments, **options)
+        if not lost:  # when all partitions have been summed up for the driver
+            lost.extend(os.kill(pid, signal.SIGKILL) for pid in client.run(os.getpid).values())
+        return found
+
+    monkeypatch.setattr(type(dask_client), "gather", gather_and_kill)
+    with budget(epsilon=1) as block, pytest.raises(TableChangedError, match="another order"):
+        BY_COINS.make(epsilon=1).fit(unstable, "y")
+    assert len(lost) == 2
+    assert block.spent == 1
+
+
+def test_what_a_failing_frame_says_quotes_no_record(dask_client):
+    frame = records(BOOSTING)
+
+    def fail(part):
+        raise ValueError("cannot convert 'Smith'")
+
+    failing = dd.from_pandas(frame, npartitions=2).map_partitions(fail, meta=frame.head(0))
+    with budget(epsilon=1) as block, pytest.raises(ParameterError, match="may quote records") as failed:
+        BOOSTING.make(epsilon=1).fit(failing, "y")
+    assert "Smith" not in "".join(traceback.format_exception(failed.value))
+    assert block.spent == 0
 
 
 def test_columns_that_are_missing_are_named_before_anything_is_charged(dask_client):

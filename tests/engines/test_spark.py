@@ -1,18 +1,21 @@
 """Tables on Spark give the model of a frame in memory, whatever happens to the executors."""
 
+import traceback
+
 import pytest
 
 from privet import BoostingClassifier, Schema, Unit, budget
-from privet.errors import ParameterError, SchemaError
+from privet.errors import ParameterError, SchemaError, TableChangedError
 from privet.tables import ParquetTable, SparkTable, with_predictions
 from privet.tables import worker_tasks as tasks
-from tests.engines.people import fitted, records, write
+from tests.engines.people import fitted, gone_once_checked, records, write
 from tests.laws.registry import REGISTERED
 from tests.unit.accounts import account, make
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 DISJOINT = next(each for each in REGISTERED if each.parameters.get("composition") == "disjoint")
 BY_COINS = next(each for each in REGISTERED if each.estimator == "DisjointForestClassifier")
+ONE_PASS = next(each for each in REGISTERED if each.estimator == "RandomDecisionForestClassifier")
 BOOSTING = next(each for each in REGISTERED if each.estimator == "BoostingClassifier")
 ONE_OF_EACH = {
     each.estimator: each for each in reversed(REGISTERED)
@@ -85,6 +88,38 @@ def test_a_killed_worker_changes_no_model_and_no_charge(spark_session, tmp_path,
         BOOSTING.make(epsilon=1).fit(table)
     assert (block.spent, account(url).reading) == (1, 1)
     assert all(mark.exists() for mark in marks)
+
+
+@pytest.mark.parametrize("learner", [ONE_PASS, BOOSTING], ids=["one pass", "many passes"])
+def test_a_file_that_is_gone_ends_the_fit_with_its_name(spark_session, tmp_path, monkeypatch, learner):
+    folder = write(records(learner), tmp_path / "table")
+    table = SparkTable(folder, target="y")
+    gone_once_checked(monkeypatch, "privet.tables.spark_table", folder / "part-3.parquet")
+    with budget(epsilon=1) as block, pytest.raises(TableChangedError, match=r"part-3\.parquet is gone"):
+        learner.make(epsilon=1).fit(table)
+    assert block.spent == (learner is ONE_PASS)  # the other one reads before it is charged
+
+
+def test_a_frame_that_is_another_one_when_it_is_computed_again_ends_the_fit(spark_session, tmp_path, monkeypatch):
+    frame = spark_session.read.parquet(str(write(records(BY_COINS), tmp_path / "table")))
+
+    def in_some_order(parts):  # made here, so that it travels as it is
+        return (part.sample(frac=1) for part in parts)
+
+    # Nothing is kept, as if the executors had lost it, so that each pass computes the frame again.
+    monkeypatch.setattr("privet.tables.spark_table._Stored.__init__", lambda stored, rdd: setattr(stored, "rdd", rdd))
+    with budget(epsilon=1) as block, pytest.raises(TableChangedError, match="another order"):
+        BY_COINS.make(epsilon=1).fit(frame.mapInPandas(in_some_order, frame.schema), "y")
+    assert block.spent == 1
+
+
+def test_what_a_failing_frame_says_quotes_no_record(spark_session, tmp_path):
+    people = spark_session.read.parquet(str(write(records(BOOSTING), tmp_path / "table")))
+    failing = people.withColumn("age", people["person"].cast("int"))  # an error that quotes the text
+    with budget(epsilon=1) as block, pytest.raises(ParameterError, match="may quote records") as failed:
+        BOOSTING.make(epsilon=1).fit(failing, "y")
+    assert "person" not in "".join(traceback.format_exception(failed.value))
+    assert block.spent == 0
 
 
 def test_columns_that_are_missing_are_named_before_anything_is_charged(spark_session, tmp_path):

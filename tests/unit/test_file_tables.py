@@ -319,6 +319,30 @@ def test_what_a_failing_query_says_quotes_no_record(query, place):
     assert "Smith" not in "".join(traceback.format_exception(failed.value))
 
 
+def failing_reader():
+    """Return a reader whose second batch cannot be read, with an error that quotes it."""
+    table = pa.Table.from_pandas(frame(), preserve_index=False)
+
+    def batches():
+        yield table.to_batches()[0]
+        raise ValueError("cannot convert 'Smith'")
+
+    return pa.RecordBatchReader.from_batches(table.schema, batches())
+
+
+def failing_lazy_frame():
+    names = pl.LazyFrame(frame()).with_columns(pl.lit("Smith").alias("name"))
+    return names.with_columns(pl.col("name").cast(pl.Int64).alias("x"))
+
+
+@pytest.mark.parametrize("estimator", [ONE_PASS, MANY_PASSES], ids=["one pass", "many passes"])
+@pytest.mark.parametrize("table", [failing_lazy_frame, failing_reader])
+def test_what_a_failing_stream_says_quotes_no_record(table, estimator):
+    with pytest.raises(ParameterError, match="may quote records") as failed:
+        estimator.fit(table(), "y")
+    assert "Smith" not in "".join(traceback.format_exception(failed.value))
+
+
 def test_a_lazy_frame_is_asked_for_what_is_needed_only():
     lazy = pl.LazyFrame(frame()).with_columns(pl.lit(1).map_batches(_must_not_run, return_dtype=pl.Int64).alias("z"))
     assert ONE_PASS.fit(lazy, "y").privacy_.epsilon == 1.0

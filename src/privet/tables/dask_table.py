@@ -12,6 +12,7 @@ from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import worker_tasks as tasks
 from privet.tables.described import Described, Job
+from privet.tables.engine_errors import unquoted
 from privet.tables.file_table import FileSource
 from privet.tables.pieces import bundled
 from privet.tables.piecewise import Reading, Records
@@ -91,7 +92,8 @@ class DaskTable(Described):
                 return StreamedThere(reading, pieces, partial(_add_up_pieces, client))
             carried = client.submit(_itself, reading, pure=False)
             records = _each(client, tasks.encode_piece, pieces, carried)
-        summaries = client.gather(_each(client, tasks.summary, records))
+        with unquoted("the Dask table", "Dask"):
+            summaries = client.gather(_each(client, tasks.summary, records))
         table = EncodedOnDask(client, reading.encoding, _blocks(client, records, summaries, reading))
         table.n_read = tasks.n_read(summaries)
         return table
@@ -158,7 +160,8 @@ def _added_up(client: Any, parts: Sequence[Any]) -> list[IntArray]:
     while len(parts) > 1:
         groups = [parts[start : start + _ADDED_AT_ONCE] for start in range(0, len(parts), _ADDED_AT_ONCE)]
         parts = [client.submit(tasks.added, *group, pure=False) for group in groups]
-    return [part.result() for part in parts]
+    with unquoted("a pass over the Dask table", "Dask"):
+        return [part.result() for part in parts]
 
 
 def _add_up_pieces(client: Any, items: Sequence[Placed], work: CountPiece) -> IntArray:

@@ -16,6 +16,7 @@ from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import worker_tasks as tasks
 from privet.tables.described import Described, Job
+from privet.tables.engine_errors import unquoted
 from privet.tables.file_table import FileSource
 from privet.tables.pieces import bundled
 from privet.tables.piecewise import Reading, Records
@@ -102,8 +103,11 @@ class SparkTable(Described):
             )
         kept = _Stored(encoded)
         # In the order of the partitions, each of which has one piece.
-        summaries = kept.rdd.map(tasks.summary).collect()
-        table = EncodedOnSpark(context, reading.encoding, _blocks(context, kept, summaries, reading), (kept,))
+        of_files = not hasattr(self.source, "mapInArrow")
+        with unquoted("the Spark table", "Spark", of_files=of_files):
+            summaries = kept.rdd.map(tasks.summary).collect()
+        blocks = _blocks(context, kept, summaries, reading)
+        table = EncodedOnSpark(context, reading.encoding, blocks, (kept,), of_files)
         table.n_read = tasks.n_read(summaries)
         return table
 
@@ -111,14 +115,16 @@ class SparkTable(Described):
 def _add_up_pieces(context: Any, items: Sequence[Placed], work: CountPiece) -> IntArray:
     carried = context.broadcast(work)
     n_tasks = min(len(items), TASKS_A_CORE * context.defaultParallelism)
-    return _added_up(context.parallelize(items, n_tasks).map(lambda placed: _settled(carried.value(placed))))
+    parts = context.parallelize(items, n_tasks).map(lambda placed: _settled(carried.value(placed)))
+    return _added_up(parts, of_files=True)
 
 
-def _added_up(parts: Any) -> IntArray:
+def _added_up(parts: Any, of_files: bool) -> IntArray:
     """Let the executors add up the arrays of each partition, then partitions; a few of them are added up here."""
     few = parts.getNumPartitions() <= ADDED_BY_THE_DRIVER
-    total: IntArray = parts.reduce(tasks.added) if few else parts.treeReduce(tasks.added)
-    return total
+    with unquoted("a pass over the Spark table", "Spark", of_files=of_files):
+        total: IntArray = parts.reduce(tasks.added) if few else parts.treeReduce(tasks.added)
+        return total
 
 
 _n_modules = [0]  # that were there when this process last told the garbage collector to leave them alone
@@ -166,8 +172,10 @@ class EncodedOnSpark:
     derived from is needed until the first pass over it has computed everything anew, and is given back then.
     """
 
-    def __init__(self, context: Any, encoding: Encoding, items: _Stored, needed_once: tuple[_Stored, ...]) -> None:
-        self._context, self._encoding = context, encoding
+    def __init__(
+        self, context: Any, encoding: Encoding, items: _Stored, needed_once: tuple[_Stored, ...], of_files: bool
+    ) -> None:
+        self._context, self._encoding, self._of_files = context, encoding, of_files
         self._items, self._needed_once = items, needed_once
         self._nothing = tasks.empty_block(encoding)
         self.n_read: int | None = None  # rows without a known label included
@@ -183,7 +191,7 @@ class EncodedOnSpark:
         parts = self._items.rdd.map(lambda block: _settled(count(carried.value, block, block.state)))
         # The zeros are there for a table without partitions, of which there is nothing to reduce.
         zeros = self._zeros(kernel)
-        total = tasks.added(zeros, _added_up(parts)) if parts.getNumPartitions() else zeros
+        total = tasks.added(zeros, _added_up(parts, self._of_files)) if parts.getNumPartitions() else zeros
         self._needed_once = ()
         return total
 
@@ -191,7 +199,8 @@ class EncodedOnSpark:
         """Return a table in which each record also has the kernel's value under `name`."""
         carried = self._context.broadcast(kernel)
         items = _Stored(self._items.rdd.map(lambda block: tasks.with_state(block, name, carried.value)))
-        table = EncodedOnSpark(self._context, self._encoding, items, (*self._needed_once, self._items))
+        needed_once = (*self._needed_once, self._items)
+        table = EncodedOnSpark(self._context, self._encoding, items, needed_once, self._of_files)
         table._nothing = tasks.with_state(self._nothing, name, kernel)
         return table
 

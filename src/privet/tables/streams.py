@@ -14,6 +14,7 @@ from privet.errors import ParameterError
 from privet.progress import Bar
 from privet.schema.schema import Schema
 from privet.tables.described import Described, Job
+from privet.tables.engine_errors import unquoted
 from privet.tables.kept import encode_pieces
 from privet.tables.piecewise import Reading
 from privet.tables.protocol import Table
@@ -83,7 +84,7 @@ class StreamTable(Described):
         check_layouts([layout], job.reading)
 
         def pieces() -> Iterator[_Batch]:
-            for frame in self.read(job.reading.columns, job.reading.rows_at_once):
+            for frame in self._read_quietly(layout.name, job.reading):
                 yield _Batch(layout.name, frame)
 
         if job.one_pass and job.reading.unit is None:
@@ -98,8 +99,13 @@ class StreamTable(Described):
 
     def frames(self, reading: Reading) -> Iterator[Any]:
         """Read all records in order, as frames of a bounded size with the columns of the reading."""
-        check_layouts([self.layout()], reading)
-        return self.read(reading.columns, reading.rows_at_once)
+        layout = self.layout()
+        check_layouts([layout], reading)
+        return self._read_quietly(layout.name, reading)
+
+    def _read_quietly(self, name: str, reading: Reading) -> Iterator[Any]:
+        with unquoted(name, "its library"):
+            yield from self.read(reading.columns, reading.rows_at_once)
 
     def columns(self, schema: Schema) -> Any:
         """Return a frame without rows that has the columns of the table."""
@@ -114,8 +120,9 @@ class LazyFrameTable(StreamTable):
         self.frame = frame
 
     def layout(self) -> Layout:
-        """Return the columns of the query's result."""
-        return Layout("the lazy frame", self.frame.limit(0).collect())
+        """Return the columns of the query's result; it is not run."""
+        polars: Any = import_module("polars")
+        return Layout("the lazy frame", polars.DataFrame(schema=self.frame.collect_schema()))
 
     def read(self, columns: Sequence[str], most_rows: int) -> Iterator[Any]:
         """Run the query."""

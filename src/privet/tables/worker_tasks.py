@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from privet.errors import TableChangedError
 from privet.schema.encoding import Encoding
 from privet.tables import pieces
+from privet.tables.engine_errors import PARTITION_CHANGED
 from privet.tables.piecewise import Reading, Records, joined
 from privet.tables.protocol import Block, IntArray, Kernel
 from privet.tables.source import Piece
@@ -95,10 +96,7 @@ def verified(records: Records, expected: Expected) -> Records:
         If the engine computed the piece again and got other records, or the same in another order.
     """
     if _checksum(records) != expected.checksum:
-        raise TableChangedError(
-            "a partition changed between two passes, or its records came in another order: give the table files, or a "
-            "frame whose partitions are always the same, and name a column with another value in every record: id=..."
-        )
+        raise TableChangedError(PARTITION_CHANGED)
     return records
 
 
