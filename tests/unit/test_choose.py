@@ -13,6 +13,7 @@ import privet
 from privet import Numeric, PrivetClassifier, PrivetRegressor, Schema
 from privet.errors import BudgetError, NonPrivateWarning, ParameterError
 from privet.learners.choose.rules import CLASSIFIERS, QUARTERS, quarter
+from privet.tuning import PrivateSearch
 from tests.laws.registry import NUMBERS, SCHEMA, people
 
 ROOT = Path(__file__).parents[2]
@@ -106,6 +107,45 @@ def test_what_was_bought_is_what_the_learner_plans_with():
     bought = PrivetClassifier(epsilon=2.0, schema=schema, goal="readable", random_state=0).fit(X, y)
     hinted = PrivetClassifier(epsilon=2.0, schema=schema, goal="readable", n_rows_hint=6_000, random_state=0).fit(X, y)
     assert len(bought.privacy_.events) == len(hinted.privacy_.events) + 1
+
+
+def test_what_was_chosen_for_a_bought_number_is_said_after_the_fit(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((6_000, 1)), rng.integers(0, 2, 6_000)
+    schema = Schema({"x": Numeric(0, 1)}, classes=[0, 1])
+    for epsilon in (0.04, 4.0):
+        clf = PrivetClassifier(epsilon=epsilon, schema=schema, goal="readable").fit(X, y)
+        bought = clf.learner_.n_rows_hint
+        choice = CLASSIFIERS["readable"][quarter(bought * epsilon)]
+        assert all(f"{name}={value!r}" in clf.why_ for name, value in choice.settings.items())
+        assert clf.learner_.get_params().items() >= choice.settings.items()
+        assert f"for about {bought:,} records at epsilon {epsilon:g}, a noisy number that was bought" in clf.why_
+        clf.save(tmp_path / "model.json")
+        again = privet.load(tmp_path / "model.json")
+        assert again.why_ == clf.why_
+        assert again.learner_.get_params()["max_depth"] == clf.learner_.max_depth
+
+
+@pytest.mark.parametrize("refit", [0.75, 0.0])
+@pytest.mark.parametrize("hint", [None, 6_000])
+def test_the_winner_of_a_search_says_what_it_chose_for_its_own_part(refit, hint, tmp_path):
+    """Its rules look at a part of the budget, and of the records where it is not trained again."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random((6_000, 1)), rng.integers(0, 2, 6_000)
+    schema = Schema({"x": Numeric(0, 1)}, classes=[0, 1])
+    search = PrivateSearch(PrivetClassifier(goal="readable"), None, 1.2, schema=schema, refit=refit, n_rows_hint=hint)
+    winner = search.fit(X, y).best_estimator_
+    part, records = (refit, 1.0) if refit else (1.0, 0.75)
+    n_rows = winner.learner_.n_rows_hint
+    assert abs(n_rows - 6_000 * records) < 600
+    choice = CLASSIFIERS["readable"][quarter(n_rows * 1.2 * part)]
+    assert all(f"{name}={value!r}" in winner.why_ for name, value in choice.settings.items())
+    assert f"{n_rows:,} records at epsilon {1.2 * part:.4g}" in winner.why_
+    fits = [event.name for event in winner.privacy_.events if event.name.startswith("splits of level")]
+    assert len(set(fits)) <= winner.learner_.max_depth
+    search.save(tmp_path / "model.json")
+    assert privet.load(tmp_path / "model.json").why_ == winner.why_
+    assert winner.plan().epsilon == 1.2, "a fit of its own has the whole budget again"
 
 
 @pytest.mark.parametrize("neighbours", ["replace", "label"])

@@ -172,6 +172,12 @@ def test_a_missing_file_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("place", "lie", "message"),
     [
+        (("planned",), [], "planned: expected rows and epsilon"),
+        (("planned",), {"depth": 3}, "planned: expected rows and epsilon"),
+        (("planned",), {"rows": 0}, "planned.rows: expected a whole number"),
+        (("planned",), {"rows": 2.5}, "planned.rows: expected a whole number"),
+        (("planned",), {"epsilon": True}, "planned.epsilon: expected a positive number"),
+        (("planned",), {"epsilon": -1.0}, "planned.epsilon: expected a positive number"),
         (("certificate", "proven"), True, "certificate: it does not follow"),
         (("certificate", "epsilon"), 0.01, "certificate: it does not follow"),
         (("certificate", "noise"), "secure source of the operating system", "certificate: it does not follow"),

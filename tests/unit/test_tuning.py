@@ -284,6 +284,35 @@ def test_mistakes_are_named_before_anything_is_spent(parameters, message):
         clone(SEARCHES["held out"]).set_params(**parameters).plan()
 
 
+@pytest.mark.parametrize(
+    ("estimator", "objective"),
+    [
+        (PrivaTreeClassifier(leaves="labels"), "balanced_accuracy"),
+        (DisjointForestClassifier(n_trees=5), "f1"),
+        (RandomDecisionForestClassifier(n_trees=3), "f1"),
+        (PrivetClassifier(goal="labels only"), "balanced_accuracy"),
+    ],
+)
+@pytest.mark.parametrize("hint", [None, N])
+def test_an_objective_that_a_candidate_cannot_serve_is_refused_before_the_charge(estimator, objective, hint):
+    grid = {"objective": ["accuracy", {"no": 1, "yes": 2}, objective]}
+    search = PrivateSearch(estimator, grid, 2.0, schema=SCHEMA, n_rows_hint=hint)
+    with privet.budget(epsilon=2.0) as budget:
+        with pytest.raises(ParameterError, match="needs more than this model has released"):
+            search.fit(*records(100))
+        with pytest.raises(ParameterError, match="needs more than this model has released"):
+            search.plan()
+        assert budget.spent == 0
+
+
+def test_the_check_of_objectives_draws_nothing_of_the_search():
+    """Replay: what is asked of a model of nobody is not among the outcomes of the search."""
+    search = PrivateSearch(PrivaTreeClassifier(), {"objective": ["accuracy", "f1"]}, 2.0, schema=SCHEMA, n_rows_hint=N)
+    with outcomes_from(recording := Recording(drawn())):
+        search.plan()
+    assert not recording.transcript
+
+
 def test_a_part_of_a_table_is_like_a_table_of_its_own():
     """A forest of random trees counts every record that it sees, so counts tell whether others were seen."""
     X, y = records(500)

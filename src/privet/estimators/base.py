@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, cast
@@ -75,6 +76,11 @@ class PrivateEstimator(Asked, Explained, BaseEstimator, ABC):  # type: ignore[mi
     # charged to; see privet.privacy.budgets.
     _carried_budgets: tuple[budgets.Handle, ...] = ()
     _receipt: budgets.Receipt = budgets.Receipt()
+    # What the learner's rules were given in the last fit: a number of records that was bought, or is public; and its
+    # own part of epsilon, where it won a search. None for the parameters.
+    _planned_rows: int | None = None
+    _planned_epsilon: float | None = None
+    _keeps_what_was_planned: ClassVar[bool] = False  # in files, where it says what was chosen
 
     @abstractmethod
     def _learner(self) -> Learner[Any]:
@@ -160,6 +166,9 @@ class PrivateEstimator(Asked, Explained, BaseEstimator, ABC):  # type: ignore[mi
         # A table that is described may be large: it gets all cores unless the number of threads is given.
         n_jobs = threads(-1 if self.n_jobs is None and isinstance(X, Described) else self.n_jobs)
         one_pass = getattr(plan, "one_pass", getattr(learner, "one_pass", False))
+        counted: list[int | None] = []
+        if isinstance(learner, CountedFirst):
+            learner = cast(Learner[Any], replace(learner, tell=counted.append))
         table = encode_table(schema, encoding, X, y, secret_key, n_jobs, one_pass)
         with closing_afterwards(table):
             receipt = budgets.Receipt()
@@ -169,7 +178,7 @@ class PrivateEstimator(Asked, Explained, BaseEstimator, ABC):  # type: ignore[mi
             model = learner.grow(table, open_release(ledger, noise), rng, plan)
         # Together: a fit that fails leaves the model before it, and what that was paid with.
         self.model_, self._receipt = model, receipt
-        self.privacy_ = ledger
+        self.privacy_, self._planned_rows, self._planned_epsilon = ledger, counted[0] if counted else None, None
         self._note_public_facts(schema, table.encoding)
         if self.epsilon is None:
             warnings.warn(

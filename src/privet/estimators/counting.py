@@ -140,6 +140,8 @@ class CountedFirst:
         From a number of records to the learner. All of them must have the same `bins`.
     bins : int
         Number of cells of numeric features whose schema does not set it.
+    tell : callable, optional
+        Is told the number that the other learner plans with: it was released, or is public.
 
     Notes
     -----
@@ -158,6 +160,7 @@ class CountedFirst:
 
     make: MakeLearner
     bins: int
+    tell: Callable[[int | None], None] | None = None
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> CountedPlan:
         """Set aside the part for the count."""
@@ -177,6 +180,8 @@ class CountedFirst:
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: CountedPlan) -> Model:
         """Count, choose, learn."""
         n_rows = self._n_rows(table, release, plan)
+        if self.tell is not None:
+            self.tell(n_rows)
         learner = self.make(n_rows)
         with release.filter(plan.learning):
             planned = learner.plan(table.encoding, plan.terms, plan.share, Hints(n_rows))

@@ -92,6 +92,7 @@ def file_content(estimator: PrivateEstimator) -> dict[str, Any]:
         "library": privet.__version__,
         "estimator": type(estimator).__name__,
         "parameters": _plain_parameters(estimator),
+        **_planned(estimator),
         "schema": estimator.schema_.to_dict(),
         "model": model_to_dict(estimator.model_, with_encoding=False),
         "privacy": estimator.privacy_.to_dict(),
@@ -188,9 +189,28 @@ def _estimator(content: Mapping[str, Any]) -> Any:
         follows["guarantee"] = content["certificate"]["guarantee"]
     if content["certificate"] != follows:
         raise ModelFileError("certificate: it does not follow from the schema and the ledger; save the model again")
+    estimator._planned_rows, estimator._planned_epsilon = _checked_planned(content.get("planned", {}))
     estimator._note_public_facts(schema, estimator.model_.encoding)
     estimator.n_features_in_ = len(schema.features)
     return estimator
+
+
+def _planned(estimator: PrivateEstimator) -> dict[str, Any]:
+    """Return what an estimator that chooses was planned with, where that is not among its parameters."""
+    known = {"rows": estimator._planned_rows, "epsilon": estimator._planned_epsilon}
+    known = {name: value for name, value in known.items() if value is not None}
+    return {"planned": known} if known and estimator._keeps_what_was_planned else {}
+
+
+def _checked_planned(planned: Any) -> tuple[int | None, float | None]:
+    if not isinstance(planned, dict) or set(planned) - {"rows", "epsilon"}:
+        raise ModelFileError("planned: expected rows and epsilon; save the model again")
+    rows, epsilon = planned.get("rows"), planned.get("epsilon")
+    if rows is not None and (type(rows) is not int or not 1 <= rows <= 10**18):
+        raise ModelFileError("planned.rows: expected a whole number of records; save the model again")
+    if epsilon is not None and (type(epsilon) not in (int, float) or not 0 < epsilon < float("inf")):
+        raise ModelFileError("planned.epsilon: expected a positive number; save the model again")
+    return rows, epsilon
 
 
 def _plain_values(parameters: Any) -> dict[str, Any]:

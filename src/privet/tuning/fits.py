@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextvars import Context
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from privet.estimators.counting import buys_count
 from privet.estimators.learning import Hints, Learner, Model
-from privet.estimators.objectives import Objective, class_weights
-from privet.mechanisms.release import Release
+from privet.estimators.objectives import DEFAULT_OBJECTIVE, Objective, class_weights
+from privet.mechanisms.release import Release, noise_source, open_release, seeded
+from privet.privacy.ledger import Ledger
 from privet.privacy.plan import Plan
-from privet.privacy.terms import Share, Terms
-from privet.randomness.public import PublicRng
+from privet.privacy.terms import Allowance, Share, Terms
+from privet.randomness.public import PublicRng, public_rng
 from privet.schema.encoding import ClassTarget, Encoding
+from privet.tables.memory import MemoryTable
 from privet.tables.protocol import Floats, Table
 from privet.tables.recoded import Recoded
 from privet.tuning.scoring import Judged
@@ -48,6 +53,15 @@ class Fit:
         """Learn from a table in the search's encoding."""
         return self.searched.grow(Recoded.of(table, self.encoding), release, rng, plan)
 
+    def of_nobody(self, terms: Terms, allowance: Allowance | None, hints: Hints) -> Model:
+        """Learn from no records at all, with noise that protects nobody: a model of the kind that a fit will give."""
+        plan = self.final.plan(self.encoding, terms, None if allowance is None else allowance.whole, hints)
+        empty = np.zeros((self.encoding.n_features, 0), dtype=self.encoding.dtype)
+        table = MemoryTable(self.encoding, empty, np.zeros(0, dtype=np.int32))
+        with seeded(0):
+            release = open_release(Ledger(terms, allowance, (), plan.whole.cost), noise_source())
+            return self.final.grow(table, release, public_rng(0), plan)
+
     def grow_finally(
         self, table: Table, release: Release, rng: PublicRng, terms: Terms, share: Share | None, hints: Hints
     ) -> Model:
@@ -77,6 +91,21 @@ class Field:
     def uses_rows(self, share: Share) -> bool:
         """Whether one of them plans with the number of records."""
         return any(buys_count(fit.searched, fit.encoding, share) for fit in self.fits)
+
+    def check_objectives(self, terms: Terms, allowance: Allowance | None, hints: Hints) -> None:
+        """Raise `ParameterError` if a candidate's model could not serve its objective: before anything is charged.
+
+        *Privacy.* No record is looked at. Which values a model has depends on its learner alone.
+        """
+        models: dict[int, Model] = {}
+        for fit, objective in self.candidates:
+            if isinstance(objective, Mapping) or objective == DEFAULT_OBJECTIVE:
+                continue  # every model serves these
+            encoding = self.fits[fit].encoding
+            assert isinstance(encoding.target, ClassTarget)
+            if fit not in models:  # in a fresh context, so that no stand-in for the search's own outcomes is asked
+                models[fit] = Context().run(self.fits[fit].of_nobody, terms, allowance, hints)
+            class_weights(objective, models[fit], encoding.target.classes)
 
     def judged(self, candidate: int, model: Model, table: Encoding) -> Judged:
         """Return a candidate as it predicts."""

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier, PrivateEstimator
-from privet.estimators.counting import MakeLearner
+from privet.estimators.counting import MakeLearner, buys_count
 from privet.estimators.files import save
 from privet.estimators.learning import Hints, Learner, Model
 from privet.estimators.objectives import DEFAULT_OBJECTIVE, check_objective
@@ -36,6 +36,7 @@ from privet.tuning.stopping import StoppingSearch
 Method = Literal["held_out", "random_stopping"]
 
 TICKETS_PER_CANDIDATE = 10
+POSSIBLE_ROWS = (None, 100, 10_000)  # on which it may depend what an estimator chooses, where a count comes first
 
 
 def _classifies(search: PrivateSearch) -> bool:
@@ -219,10 +220,14 @@ class PrivateSearch(PrivateEstimator):
         search = self._search(schema, hints.n_rows)
         encoding = schema.encoding(search.bins)
         allowance = self._allowance(encoding, terms, hints)
-        search.plan(encoding, terms, None if allowance is None else allowance.whole, hints)
+        share = None if allowance is None else allowance.whole
+        search.plan(encoding, terms, share, hints)
+        bought = n_rows_hint is None and schema.inferred is None and buys_count(search, encoding, share)
+        for n_rows in POSSIBLE_ROWS if bought else (hints.n_rows,):
+            self._search(schema, n_rows).field.check_objectives(terms, allowance, Hints(n_rows, shared_coins))
         return super()._plan(lambda n_rows: self._search(schema, n_rows), schema, n_rows_hint, noise, shared_coins)
 
-    def _search(self, schema: Schema, n_rows: int | None) -> Learner[Any]:
+    def _search(self, schema: Schema, n_rows: int | None) -> HeldOutSearch | StoppingSearch:
         """Return the search as a learner, for about so many records."""
         method = check_choice("method", self.method, ("held_out", "random_stopping"))
         check_choice("stopping", self.stopping, tuple(PRICES))
@@ -231,9 +236,9 @@ class PrivateSearch(PrivateEstimator):
             raise ParameterError("held_out must be above 0: there would be no records to choose by")
         candidates = self._candidates()
         fits = first_of_each_fit(candidates)
-        price = len(fits) if method == "held_out" else PRICES[self.stopping]
-        searched = [self._set_up(one, schema, n_rows, (1 - refit) / price, 1 - held_out) for one in fits]
-        final = [self._set_up(one, schema, n_rows, refit or Fraction(1), Fraction(1)) for one in fits]
+        judged, last = self._parts(len(fits))
+        searched = [self._set_up(one, schema, n_rows, *judged) for one in fits]
+        final = [self._set_up(one, schema, n_rows, *last) for one in fits]
         own = [(one._learner(), last._learner()) for one, last in zip(searched, final, strict=True)]
         field = Field(
             tuple(Fit(one, last, schema.encoding(one.bins)) for one, last in own),
@@ -246,6 +251,13 @@ class PrivateSearch(PrivateEstimator):
         if self.n_tickets != "auto":
             tickets = check_whole("n_tickets", self.n_tickets, 2, 10**6)
         return StoppingSearch(field, self.scoring, held_out, refit, self.stopping, tickets)
+
+    def _parts(self, n_fits: int) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
+        """Return the parts of budget and records of each fit that is judged, and of the one that is published."""
+        held_out, refit = (self._part(name) for name in ("held_out", "refit"))
+        price = n_fits if self.method == "held_out" else PRICES[self.stopping]
+        judged = (1 - refit) / price, 1 - held_out
+        return judged, (refit, Fraction(1)) if refit else judged
 
     def _part(self, name: str) -> Fraction:
         part = exact(getattr(self, name), name)
@@ -293,6 +305,10 @@ class PrivateSearch(PrivateEstimator):
             n_jobs=self.n_jobs,
         )
         best.model_, best.privacy_, best._receipt = self.model_, self.privacy_, self._receipt
+        n_rows = check_rows_hint(self.n_rows_hint) if self._planned_rows is None else self._planned_rows
+        published = self._parts(len(first_of_each_fit(self._candidates())))[1]
+        used = self._set_up(candidate, schema, n_rows, *published)  # its rules looked at these, not at the whole
+        best._planned_rows, best._planned_epsilon = check_rows_hint(used.n_rows_hint), used.epsilon
         best._note_public_facts(schema, self.model_.encoding)
         self.best_estimator_, self.best_params_, self.best_index_ = best, dict(candidate.settings), found.winner
 

@@ -17,6 +17,7 @@ from privet.estimators.objectives import Objective
 from privet.estimators.registry import estimator_class
 from privet.learners.choose.rules import CLASSIFIERS, REGRESSORS, Choice, Goal, quarter
 from privet.parameters import RowsHint, check_choice, check_rows_hint
+from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
@@ -35,6 +36,7 @@ class _Chosen(PrivateEstimator):
     """Parameters and choice that classifier and regressor share."""
 
     _limits: Mapping[str, int] = MappingProxyType({})
+    _keeps_what_was_planned = True
 
     def __init__(
         self,
@@ -104,32 +106,32 @@ class _Chosen(PrivateEstimator):
 
     def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:
         super()._note_public_facts(schema, encoding)
-        self.learner_ = self._estimator(check_rows_hint(self.n_rows_hint))
+        n_rows = check_rows_hint(self.n_rows_hint) if self._planned_rows is None else self._planned_rows
+        as_planned = self
+        if self._planned_epsilon is not None:  # the winner of a search chose for its own part of the budget
+            as_planned = clone(self).set_params(epsilon=self._planned_epsilon)
+        self.learner_ = as_planned._estimator(n_rows).set_params(epsilon=self.epsilon)
         self.learner_.model_, self.learner_.privacy_ = self.model_, self.privacy_
         self.learner_._note_public_facts(schema, encoding)
-        self.why_ = self._why(schema)
+        choice = as_planned._choice(n_rows)
+        what = [WORDS[choice.learner], *(f"{name}={value!r}" for name, value in choice.settings.items())]
+        self.why_ = (
+            f"{type(self.learner_).__name__} ({', '.join(what)}), since it was the best for goal={self.goal!r} in "
+            f"docs/results/choose.md, {as_planned._known(n_rows, schema, self.privacy_)}."
+        )
 
-    def _why(self, schema: Schema) -> str:
-        """Return the choice in one sentence."""
-        hint = check_rows_hint(self.n_rows_hint)
-        choice = self._choice(hint)
-        what = f"{type(self.learner_).__name__} ({WORDS[choice.learner]}"
-        counted = self.n_rows_hint is None and schema.inferred is None and self.epsilon is not None
-        bought = self.privacy_.events and self.privacy_.events[0].name == COUNT_NAME
-        # Which number there was is not kept, nor what followed from it.
-        settings = "" if counted else "".join(f", {name}={value!r}" for name, value in choice.settings.items())
-        what += f"{settings})"
+    def _known(self, n_rows: int | None, schema: Schema, spent: Ledger) -> str:
+        """Say which number of records the choice is for, and where that is from."""
         if self.epsilon is None:
-            known = "without privacy"
-        elif hint is not None:
-            known = f"for about {hint:,} records at epsilon {self.epsilon:g}"
-        elif bought:
-            known = "with settings for a noisy number of records, which was bought with a small part of the budget"
-        elif counted and schema.neighbours != "add_remove":
-            known = f"with settings for the number of records, which is public under {schema.neighbours!r}"
-        else:
-            known = "without a number of records"
-        return f"{what}, since it was the best for goal={self.goal!r} in docs/results/choose.md, {known}."
+            return "without privacy"
+        if n_rows is None:
+            return "without a number of records"
+        known = f"for about {n_rows:,} records at epsilon {self.epsilon:.4g}"
+        if self.n_rows_hint is not None or schema.inferred is not None:
+            return known
+        if any(event.name == COUNT_NAME for event in spent.events):
+            return f"{known}, a noisy number that was bought with a small part of the budget"
+        return f"{known}, a number that is public under {schema.neighbours!r}"
 
 
 class PrivetClassifier(_Chosen, PrivateClassifier):
@@ -162,7 +164,7 @@ class PrivetClassifier(_Chosen, PrivateClassifier):
     ----------
     learner_ : estimator
         The chosen estimator, fitted: for boosting with `noise_interval`, for example. Where the number of records was
-        bought, its parameters are those for an unknown number, and the model is that of the bought one.
+        bought, or is public, that number is its hint.
     why_ : str
         The choice in one sentence.
     classes_ : array
