@@ -179,7 +179,7 @@ def test_conversions_never_understate_and_lose_little(epsilon, delta):
     assert back <= epsilon
     assert zcdp_to_epsilon(rho * (1 + Fraction(1, 2**20)), delta) > epsilon
     assert rho.denominator & (rho.denominator - 1) == 0
-    # Independently of OpenDP: at some Renyi order the claimed epsilon comes with no more than delta.
+    # Independently: at some Renyi order the claimed epsilon comes with no more than delta.
     orders = 1 + np.logspace(-6, 8, 20_000)
     log_delta = (orders - 1) * (orders * float(rho) - float(back)) + orders * np.log1p(-1 / orders) - np.log(orders - 1)
     assert log_delta.min() <= math.log(delta) + 1e-3

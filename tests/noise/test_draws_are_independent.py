@@ -21,11 +21,11 @@ ROWS = np.array([[0, 1], [0, 1], [3, 3], [0, 1], [3, 3], [2, 3]], dtype=np.int64
 RATE = Fraction(1, 2)
 
 
-@pytest.fixture(params=["bulk", "big", "opendp"])
+@pytest.fixture(params=["bulk", "big", "few"])
 def engine(request, monkeypatch):
     """Make one engine serve every request; returns a source and how many trials are reasonable."""
-    if request.param == "opendp":
-        monkeypatch.setattr(samplers, "OPENDP_DRAWS", 10**9)
+    if request.param == "few":
+        monkeypatch.setattr(samplers, "FEW", 10**9)
         return samplers.SystemSource(), 400
     if request.param == "big":
         monkeypatch.setattr(samplers, "LIMIT", 0)

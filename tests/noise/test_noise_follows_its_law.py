@@ -15,17 +15,17 @@ from .law_tests import SURE, SURE_OF_THE_SYSTEM, p_value_of_noise
 
 SCALES = [Fraction(1, 2), Fraction(1), Fraction(10), friendly_scale_up(Fraction(1000, 3)), Fraction(10**6)]
 MISTAKES = [Fraction(7, 10), Fraction(13, 10)]
-ENGINES = ["bulk", "big", "opendp"]
+ENGINES = ["bulk", "big", "few"]
 
 
 @pytest.fixture(params=ENGINES)
 def engine(request, monkeypatch):
     """Make one engine serve every request; returns a source and how many draws are reasonable.
 
-    OpenDP's draws cannot be seeded: a test of them fails by chance once in a billion runs at most.
+    What serves a few draws of the system's noise cannot be seeded: a test of it fails by chance once in a billion runs.
     """
-    if request.param == "opendp":
-        monkeypatch.setattr(samplers, "OPENDP_DRAWS", 10**9)
+    if request.param == "few":
+        monkeypatch.setattr(samplers, "FEW", 10**9)
         return samplers.SystemSource(), 10_000
     if request.param == "big":
         monkeypatch.setattr(samplers, "LIMIT", 0)
@@ -66,15 +66,22 @@ def test_fractions_that_are_no_double_are_drawn_exactly(scale):
     assert p_value_of_noise(draws, DiscreteGaussian(scale)) > SURE
 
 
-def test_fractions_that_are_no_double_never_go_to_opendp(monkeypatch):
+def test_a_few_draws_of_the_system_compile_nothing_and_a_seed_always_has_the_same_stream(monkeypatch):
     def refuse(*_):
-        raise AssertionError("OpenDP would round this scale")
+        raise AssertionError("bulk samplers serve this")
 
-    monkeypatch.setattr(samplers, "_opendp_noise", refuse)
-    assert samplers.discrete_laplace(Fraction(1, 3), 5, samplers.SystemSource()).shape == (5,)
-    assert samplers.discrete_gaussian(Fraction(1, 9), 5, samplers.SystemSource()).shape == (5,)
-    with pytest.raises(AssertionError, match="OpenDP"):
-        samplers.discrete_laplace(Fraction(1, 4), 5, samplers.SystemSource())
+    monkeypatch.setattr(samplers, "_in_bulk", refuse)
+    few, many, scores = samplers.FEW, samplers.FEW + 1, np.arange(samplers.FEW)
+    for draw in (samplers.discrete_laplace, samplers.discrete_gaussian):
+        assert draw(Fraction(9, 4), few, samplers.SystemSource()).shape == (few,)
+        for size, source in ((many, samplers.SystemSource()), (few, SeededSource(1))):
+            with pytest.raises(AssertionError, match="bulk"):
+                draw(Fraction(9, 4), size, source)
+    for select in (samplers.permute_and_flip, samplers.exponential_mechanism):
+        assert select(scores[None], Fraction(1, 3), samplers.SystemSource()).shape == (1,)
+        for table, source in ((np.stack([scores, scores]), samplers.SystemSource()), (scores[None], SeededSource(1))):
+            with pytest.raises(AssertionError, match="bulk"):
+                select(table, Fraction(1, 3), source)
 
 
 def test_tiny_noise_is_zero(engine):

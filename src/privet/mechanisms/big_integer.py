@@ -1,7 +1,7 @@
-"""The exact samplers on integers of any size, for parameters that do not fit 64-bit arithmetic.
+"""The exact samplers on integers of any size, for parameters that do not fit 64-bit arithmetic, and for a few draws.
 
-Part of `samplers.py`, which alone imports this file. It is about a hundred times slower than `exact_integer.py`, and
-rarely runs: plans round their parameters to friendly values. The algorithms are those of Canonne, Kamath and Steinke
+Part of `samplers.py`, which alone imports this file. A draw takes some 20 to 40 microseconds, about a hundred times as
+long as by `exact_integer.py`, and nothing has to be compiled. The algorithms are those of Canonne, Kamath and Steinke
 (2020), step by step.
 """
 

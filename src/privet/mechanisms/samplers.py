@@ -1,16 +1,14 @@
 """The draws: exact samples of every mechanism's law. Only `release.py` imports this file.
 
-Three engines draw from one and the same law, to the last bit of every parameter:
+Two engines draw from one and the same law, to the last bit of every parameter:
 
-- *OpenDP* serves small requests from the operating system's source: up to `OPENDP_DRAWS` noise draws, or one
-  selection among as many candidates. It takes its scale as a double, so it is used only where the fraction is exactly
-  a double, which every parameter on the friendly grid is.
-- *Bulk samplers* (`exact_integer.py`, compiled) serve the rest, where OpenDP's cost per call, draw and candidate would
-  dominate. They handle every friendly parameter.
-- *Big integers* (`big_integer.py`, plain Python) serve parameters that do not fit 64-bit arithmetic.
+- *Bulk samplers* (`exact_integer.py`, compiled) handle every friendly parameter.
+- *Big integers* (`big_integer.py`, plain Python) serve parameters that do not fit 64-bit arithmetic; and small requests
+  from the operating system's source, up to `FEW` noise draws or one selection among as many candidates, which are done
+  long before the bulk samplers would be compiled.
 
 Which engine serves a request depends on the parameter, the shape of the request and the kind of source, which are
-public; and, where scores are more than 2^63 apart, on the scores. All engines have the same law, so the choice reveals
+public; and, where scores are more than 2^63 apart, on the scores. Both engines have the same law, so the choice reveals
 nothing through the output. Running time does depend on what is drawn and, for selections, on the scores; hiding it is
 out of scope.
 
@@ -52,7 +50,7 @@ __all__ = [
 ]
 
 
-OPENDP_DRAWS = 16
+FEW = 16
 _LARGEST_SCALE = 2**50
 # How many digits (of 16 bits) of the powers of 1/e are tabulated at first; they hardly ever are too few.
 _FIRST_POWER_DIGITS = 4
@@ -101,9 +99,7 @@ def discrete_laplace(scale: Fraction, size: int, source: Source) -> IntArray:
     int64 array of shape (size,)
     """
     _check_scale(scale, Fraction(_LARGEST_SCALE), "scale")
-    if _small_enough_for_opendp(size, source) and _is_double(scale):
-        return _opendp_noise("laplace", float(scale), size)
-    if scale.numerator <= LIMIT and scale.denominator < 2**62:
+    if not _are_few(size, source) and scale.numerator <= LIMIT and scale.denominator < 2**62:
         s, d = scale.numerator, scale.denominator
         return _in_bulk(lambda *state: fill_laplace(s, d, *state), size, 4, source)
     sampler = BigSampler(source.words)
@@ -127,9 +123,7 @@ def discrete_gaussian(sigma_squared: Fraction, size: int, source: Source) -> Int
     int64 array of shape (size,)
     """
     _check_scale(sigma_squared, Fraction(_LARGEST_SCALE) ** 2, "sigma_squared")
-    sigma = _exact_root(sigma_squared)
-    if sigma is not None and _small_enough_for_opendp(size, source) and _is_double(sigma):
-        return _opendp_noise("gaussian", float(sigma), size)
+    sigma = None if _are_few(size, source) else _exact_root(sigma_squared)
     if sigma is not None and sigma.numerator <= LIMIT and sigma.denominator < 2**62:
         s, d = sigma.numerator, sigma.denominator
         return _in_bulk(lambda *state: fill_gaussian(s, d, *state), size, 8, source)
@@ -190,10 +184,9 @@ def _select(scores: IntArray, rate: Fraction, source: Source, replace: bool) -> 
     n_rows = scores.shape[0]
     if n_rows == 0:
         return np.empty(0, dtype=np.int64)
-    if n_rows == 1 and _small_enough_for_opendp(scores.shape[1], source) and rate > 0 and _is_double(1 / rate):
-        return _opendp_selection(scores[0], float(1 / rate), replace)
+    few = n_rows == 1 and _are_few(scores.shape[1], source)
     spread = int(scores.max()) - int(scores.min())
-    if rate.denominator <= LIMIT and rate.numerator < 2**62 and spread < 2**63:
+    if not few and rate.denominator <= LIMIT and rate.numerator < 2**62 and spread < 2**63:
         table, p, q = np.ascontiguousarray(scores), rate.numerator, rate.denominator
         # Most candidates take one digit, and a word has four. If there are too few digits, a row is begun again.
         words = max(2, scores.shape[1] * 5 // 16)
@@ -245,41 +238,6 @@ def _exact_root(x: Fraction) -> Fraction | None:
     return root if root**2 == x else None
 
 
-def _is_double(x: Fraction) -> bool:
-    """Whether a fraction of ordinary size is exactly a double."""
-    denominator = x.denominator
-    return denominator & (denominator - 1) == 0 and denominator < 2**62 and Fraction(float(x)) == x
-
-
-def _small_enough_for_opendp(size: int, source: Source) -> bool:
-    return 0 < size <= OPENDP_DRAWS and isinstance(source, SystemSource)
-
-
-def _opendp_noise(mechanism: str, scale: float, size: int) -> IntArray:
-    from opendp.domains import atom_domain, vector_domain
-    from opendp.measurements import make_gaussian, make_laplace
-    from opendp.metrics import l1_distance, l2_distance
-    from opendp.mod import enable_features
-
-    enable_features("contrib")
-    domain = vector_domain(atom_domain(T="i64"))
-    if mechanism == "laplace":
-        measurement = make_laplace(domain, l1_distance(T="i64"), scale)
-    else:
-        measurement = make_gaussian(domain, l2_distance(T="i64"), scale)
-    return np.asarray(measurement([0] * size), dtype=np.int64)
-
-
-def _opendp_selection(scores: IntArray, scale: float, replace: bool) -> IntArray:
-    from opendp.domains import atom_domain, vector_domain
-    from opendp.measurements import make_noisy_max
-    from opendp.measures import max_divergence, zero_concentrated_divergence
-    from opendp.metrics import linf_distance
-    from opendp.mod import enable_features
-
-    enable_features("contrib")
-    domain = vector_domain(atom_domain(T="i64"))
-    # Whether scores are monotone only matters for OpenDP's own accounting; the ledger was charged already.
-    metric = linf_distance(T="i64", monotonic=True)
-    measure: Any = zero_concentrated_divergence() if replace else max_divergence()
-    return np.array([make_noisy_max(domain, metric, measure, scale)(scores.tolist())], dtype=np.int64)
+def _are_few(size: int, source: Source) -> bool:
+    """Whether plain Python will do. Seeds always go to the bulk samplers, whose streams so stay what they were."""
+    return size <= FEW and isinstance(source, SystemSource)

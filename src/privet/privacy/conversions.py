@@ -7,55 +7,80 @@ import math
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 from privet.errors import ParameterError
 
 _RHO_BITS = 24
 
+# Fifty digits, and exponents that do not overflow. Decimal's exp and ln return the number of the context that is
+# nearest to the exact result, so the next number above or below is a bound.
+_UP = Context(prec=50, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
+_DOWN = Context(prec=50, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
+_NEAR = Context(prec=25, Emin=MIN_EMIN, Emax=MAX_EMAX)  # where nothing hangs on the rounding
+_CLOSE, _MOST_STEPS = Decimal("1e-20"), 100
 
-@lru_cache
+
+@lru_cache(maxsize=4096)
 def zcdp_to_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
-    """Smallest epsilon, rounded up, such that OpenDP's conversion makes rho-zCDP an (epsilon, delta)-DP guarantee.
+    """Smallest epsilon, rounded up to a double, such that rho-zCDP is known to be an (epsilon, delta)-DP guarantee.
 
     There is no such epsilon for delta = 0, which is refused. The conversion is that of Canonne, Kamath and Steinke
-    (2020, Corollary 13), which optimises over all orders. Where its arithmetic overflows (for an enormous rho), the
-    older rho + 2 sqrt(rho ln(1 / delta)) of Bun and Steinke (2016) is used.
+    (2020, Corollary 13), which optimises over all orders.
+
+    Notes
+    -----
+    *Privacy.* Let Z be the loss of a pair of neighbours, and alpha > 1. A guarantee of (epsilon, delta) holds if
+    ``E[max(0, 1 - e^(epsilon - Z))]`` is at most delta for all pairs. For every x,
+    ``max(0, 1 - e^-x) <= c e^((alpha - 1) x)`` with ``c = (1 - 1/alpha)^alpha / (alpha - 1)``, since
+    ``(1 - e^-x) e^-((alpha - 1) x)`` is largest where ``e^x = alpha / (alpha - 1)``. With ``x = Z - epsilon`` and
+    ``E[e^((alpha - 1) Z)] <= e^((alpha - 1) alpha rho)``, which is what rho-zCDP says, it is enough that
+    ``c e^((alpha - 1)(alpha rho - epsilon)) <= delta``: with t = alpha - 1, that
+
+    ``epsilon >= (1 + t) rho + ln(t / (1 + t)) + (ln(1 / delta) - ln(1 + t)) / t``.
+
+    So every positive t gives an epsilon that holds. The derivative of the right side is
+    ``rho - (ln(1 / delta) - ln(1 + t)) / t^2``: the best t is the only root of ``rho t^2 + ln(1 + t) = ln(1 / delta)``.
+    It is found to some twenty digits, and what is claimed is the right side at exactly that t, every operation rounded
+    up. An error in t so makes a claim larger, never smaller.
 
     Examples
     --------
     >>> round(float(zcdp_to_epsilon(Fraction("0.024356"), Fraction("1e-6"))), 4)
     1.0
     """
-    smaller_delta = _float_below(delta)
-    if rho < 0 or not 0 < smaller_delta < 1:
+    if rho < 0 or not 0 < delta < 1:
         raise ParameterError(f"need rho >= 0 and 0 < delta < 1; got rho={rho}, delta={delta}")
     if rho == 0:
         return Fraction(0)
-    # OpenDP converts measurements: unit Gaussian noise at sensitivity s is (s^2 / 2)-zCDP.
-    sensitivity = math.sqrt(2 * rho)
-    while Fraction(sensitivity) ** 2 < 2 * rho:
-        sensitivity = math.nextafter(sensitivity, math.inf)
-    from opendp.mod import OpenDPException
+    # (A minus sign would round by the context of whoever calls, and so would `abs`.)
+    log = _DOWN.next_minus(_DOWN.ln(_decimal(delta, _DOWN))).copy_negate()
+    cost = _decimal(rho, _UP)
+    t = _best_order_above_one(cost, log)
+    below, above = _DOWN.add(t, Decimal(1)), _UP.add(t, Decimal(1))  # around 1 + t
+    share = _UP.divide(t, below)
+    # A share that is rounded to one has a logarithm of zero, which needs no next number.
+    log_share = _UP.next_plus(_UP.ln(share)) if share < 1 else Decimal(0)
+    rest = _UP.divide(_UP.subtract(log, _DOWN.next_minus(_DOWN.ln(below))), t)
+    epsilon = _UP.add(_UP.add(_UP.multiply(cost, above), log_share), rest)
+    return _double_above(epsilon) if epsilon > 0 else Fraction(0)
 
-    try:
-        return Fraction(_unit_gaussian().map(sensitivity).epsilon(smaller_delta))
-    except OpenDPException:
-        bound = float(rho) + 2 * math.sqrt(float(rho) * -math.log(smaller_delta))
-        return Fraction(bound) * (1 + Fraction(1, 2**40))  # covers the rounding of the three operations
 
+def _best_order_above_one(rho: Decimal, log: Decimal) -> Decimal:
+    """Return about the root t of ``rho t^2 + ln(1 + t) = log``, by Newton's method.
 
-@lru_cache
-def _unit_gaussian() -> Any:
-    """A measurement of OpenDP, which leaves its methods untyped."""
-    from opendp.combinators import make_zCDP_to_approxDP
-    from opendp.domains import atom_domain
-    from opendp.measurements import make_gaussian
-    from opendp.metrics import absolute_distance
-    from opendp.mod import enable_features
-
-    enable_features("contrib")  # OpenDP's name for constructors with a proof that awaits its final vetting
-    return make_zCDP_to_approxDP(make_gaussian(atom_domain(T="i64"), absolute_distance(T="f64"), 1.0))
+    As a function of ln t the left side is convex and increasing. So the steps, from a t where it is not below `log`, go
+    down towards the root and never beyond it.
+    """
+    t = min(_NEAR.sqrt(_NEAR.divide(log, rho)), _NEAR.exp(log))
+    for _ in range(_MOST_STEPS):
+        square = _NEAR.multiply(rho, _NEAR.multiply(t, t))
+        excess = _NEAR.subtract(_NEAR.add(square, _NEAR.ln(_NEAR.add(t, Decimal(1)))), log)
+        slope = _NEAR.add(_NEAR.add(square, square), _NEAR.divide(t, _NEAR.add(t, Decimal(1))))
+        step = _NEAR.divide(excess, slope)
+        t = _NEAR.multiply(t, _NEAR.exp(step.copy_negate()))
+        if step.copy_abs() < _CLOSE:
+            break
+    return t
 
 
 @lru_cache
@@ -82,16 +107,12 @@ def epsilon_to_zcdp(epsilon: Fraction, delta: Fraction) -> Fraction:
     return low * step
 
 
-def _float_below(x: Fraction) -> float:
-    """Largest double that is at most x, or the one below it."""
+def _double_above(x: Decimal) -> Fraction:
+    """Smallest double that is at least x; x itself if it is beyond all doubles."""
     nearest = float(x)
-    return nearest if Fraction(nearest) <= x else math.nextafter(nearest, -math.inf)
-
-
-# Fifty digits, and exponents that do not overflow. Decimal's exp and ln return the number of the context that is
-# nearest to the exact result, so the next number above or below is a bound.
-_UP = Context(prec=50, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
-_DOWN = Context(prec=50, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
+    if math.isinf(nearest):
+        return Fraction(x)
+    return Fraction(nearest if Decimal(nearest) >= x else math.nextafter(nearest, math.inf))
 
 
 @lru_cache(maxsize=4096)

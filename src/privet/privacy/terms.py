@@ -4,8 +4,8 @@ Learners state the sensitivity of adding or removing one *record*, always. This 
 declared relation and unit, so that no learner can forget a factor of two.
 
 Scales, variances and rates that follow from a budget are arbitrary fractions. The `friendly_` functions move them, only
-ever towards more privacy, to nearby values. With these the exact samplers need no more than 64-bit integers, and their
-scale is exactly a double, so that OpenDP can draw from the same law.
+ever towards more privacy, to nearby values. With these the exact samplers need no more than 64-bit integers, and every
+scale is exactly a double.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def pack_labels(labels: NDArray[np.uint16], n_classes: int) -> NDArray[np.uint8]
     packed = np.zeros((-(-labels.size // 4), 4), np.uint8)
     packed.reshape(-1)[: labels.size] = np.minimum(labels, 3)
     packed <<= np.array([0, 2, 4, 6], np.uint8)
-    return np.bitwise_or.reduce(packed, axis=1)
+    return np.asarray(np.bitwise_or.reduce(packed, axis=1), dtype=np.uint8)
 
 
 def count_packed(
