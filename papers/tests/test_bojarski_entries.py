@@ -1,15 +1,18 @@
 """The entries of Bojarski et al. on a small made-up data set: what they lay out, and that it can be told apart."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from privet_papers.bojarski_2014 import entries as bojarski
 from privet_papers.bojarski_2014 import figures as bojarski_figures
-from privet_papers.bojarski_2014.cells import cart, grid, public_rule, tree_quality
+from privet_papers.bojarski_2014.cells import cart, goodness_and_weight, grid, public_rule, tree_quality
 from privet_papers.bojarski_2014.data import binary_adult, split
 from privet_papers.bojarski_2014.noise_readings import AS_PRINTED, CLAMPED, NOISE_ENTRY, SOUND, readings
 from privet_papers.bojarski_2014.printed_numbers import TABLE_1
+from privet_papers.bojarski_2014.theorems import theorem_5_1, theorem_5_2
 from privet_papers.framework.data import DataFolder
 from privet_papers.framework.entry import Outcome
 
@@ -124,3 +127,13 @@ def test_binary_adult_has_five_fifths_two_halves_and_one_feature_for_each_catego
     assert binary.shape == (10, 4 * 5 + 2 * 2 + 2)
     assert binary.filter(like="age ").to_numpy().sum(axis=1).tolist() == [1] * 10
     assert binary.filter(like="sex").to_numpy().sum() == 8
+
+
+def test_goodness_and_weight_are_at_least_what_theorems_5_1_and_5_2_say(folder):
+    """Theorem 5.1 is an equality; 5.2 is Jensen's inequality. Both speak of the very trees that are averaged over."""
+    settings = {"data": "banknote", "seed": 0, "h": 4, "trees": 31, "k": 11, "private delta": 0.125}
+    found = goodness_and_weight(settings, folder)
+    error = found["tree_error"]
+    assert found["MV"]["mean"] == pytest.approx(theorem_5_1(error), abs=1e-9)
+    assert found["TA"]["mean"] >= theorem_5_2(error) - 1e-9
+    assert found["delta"] == pytest.approx(math.sqrt(math.log(found["n"]) / 11))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from privet.learners.random_decision_forest.forest import RandomDecisionForest
 from privet.learners.random_decision_forest.shape import forest_shape
 from privet.mechanisms.release import Release, drawn
-from privet.models.forest import Empty, Forest, LeafCounts
+from privet.models.forest import Empty, Forest, LeafCounts, Voting
 from privet.parameters import public_rng
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
@@ -159,6 +159,38 @@ def tree_quality(settings: Settings, data: DataFolder) -> Result:
         forests = [Forest(parts.encoding, first, leaves, voting) for voting in ("majority", "threshold")]
         rows.append([k, *(float((forest.predict(parts.codes[:, parts.train]) != y).mean()) for forest in forests)])
     return {"n": len(y), "tree_error": tree_error, "columns": ["k", "MV", "TA"], "rows": rows}
+
+
+def goodness_and_weight(settings: Settings, data: DataFolder) -> Result:
+    """Return how goodness and weight of training points are spread, and the error of a forest on these points.
+
+    Goodness is the share of trees in whose leaf most points have a point's label, weight the average share of points
+    with its label in its leaf. `mu` is the share of points of at least 1/2 + delta, where delta makes k trees enough.
+    """
+    parts = split_of_run(settings["data"], settings["seed"], data)
+    h, n_trees, k = settings["h"], settings["trees"], settings["k"]
+    counts, trees = counted(parts, settings["seed"], n_trees, h)
+    codes, y = np.ascontiguousarray(parts.codes[:, parts.train]), parts.labels[parts.train]
+    n, points = len(y), np.arange(len(y))
+    delta = float(np.sqrt(np.log(n) / k))  # k = (1 + C) log(n) / (2 delta^2), for C = 1
+    leaves, of_tree = LeafCounts(counts), counts.reshape(n_trees, -1, parts.encoding.n_classes)
+    most = leaves.shares(trees).argmax(axis=1).astype(np.uint16)
+    goodness = count_labels(trees, codes, most, parts.encoding.n_classes)[points, y] / n_trees
+    weight = sum_values(trees, codes, leaves.shares(trees))[points, y] / n_trees
+    first, first_leaves = first_trees(trees, k), LeafCounts(counts[: k << h])
+    found: Result = {"n": n, "delta": delta, "tree_error": float(1 - of_tree.max(axis=2).sum(axis=1).mean() / n)}
+    for vote, voting, of_point in (("MV", "majority", goodness), ("TA", "threshold", weight)):
+        forest = Forest(parts.encoding, first, first_leaves, cast(Voting, voting))
+        found[vote] = {
+            "mean": float(of_point.mean()),
+            "deviation": float(of_point.std()),
+            "near": float((abs(of_point - of_point.mean()) <= 0.1).mean()),
+            "right": float((of_point > 0.5).mean()),
+            "mu": float((of_point >= 0.5 + delta).mean()),
+            "private mu": float((of_point >= 0.5 + settings["private delta"]).mean()),
+            "error": float((forest.predict(codes) != y).mean()),
+        }
+    return found
 
 
 @lru_cache(maxsize=1)

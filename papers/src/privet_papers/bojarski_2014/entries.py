@@ -13,6 +13,7 @@ from privet_papers.bojarski_2014.data import BENCHMARKS
 from privet_papers.bojarski_2014.figures import FIGURES
 from privet_papers.bojarski_2014.layout import best_on_validation, binomial_half_width
 from privet_papers.bojarski_2014.noise_readings import NOISE_ENTRY
+from privet_papers.bojarski_2014.points import POINTS
 from privet_papers.bojarski_2014.printed_numbers import TABLE_1
 from privet_papers.bojarski_2014.rpart import rpart
 from privet_papers.framework.entry import Cell, Entry, Outcome, Row
@@ -296,6 +297,7 @@ ENTRIES = (
             *GRID_NOTES[3:],
         ),
     ),
+    POINTS,
     Entry(
         name="bojarski-claims",
         paper=f"{PAPER}, section 6",
