@@ -115,7 +115,7 @@ def test_every_vote_is_that_of_the_leaf_to_which_comparisons_lead(variant):
     model = fitted(CompRFClassifier, {"variant": variant}, X, y).model_
     others = people(seed=1)[0]
     codes = model.encoding.encode(others)
-    x, n_numeric = coordinates(model.encoding, codes)
+    x, n_numeric = coordinates(model.encoding, codes, "scaled")
     expected = np.zeros((len(x), 2))
     for tree, labels in zip(model.trees, model.labels, strict=True):
         for row, point in enumerate(x):
@@ -133,10 +133,27 @@ def test_every_vote_is_that_of_the_leaf_to_which_comparisons_lead(variant):
 def test_coordinates_are_cell_middles_from_zero_to_one_with_missing_in_the_middle():
     schema = Schema({"c": Categorical(["a", "b"]), "x": Numeric(0, 4, bins=4, missing=True)}, classes=[0, 1])
     encoding = schema.encoding()
-    points, n_numeric = coordinates(encoding, np.array([[0, 1, 1, 0], [0, 1, 3, 4]], dtype=np.uint8))
+    points, n_numeric = coordinates(encoding, np.array([[0, 1, 1, 0], [0, 1, 3, 4]], dtype=np.uint8), "scaled")
     assert n_numeric == 1
     np.testing.assert_allclose(points[:, 0], [0, 1 / 3, 1, 0.5], rtol=1e-6)
     assert points[:, 1].tolist() == [0, 1, 1, 0]
+
+
+def test_raw_coordinates_are_values_as_they_are_and_numbered_categories():
+    schema = Schema({"c": Categorical(["a", "b"]), "x": Numeric(0, 4, bins=4)}, classes=[0, 1])
+    points, n_numeric = coordinates(schema.encoding(), np.array([[0, 1], [0, 3]], dtype=np.uint8), "raw")
+    assert n_numeric == 2
+    assert points.tolist() == [[0.5, 0.0], [3.5, 1.0]]
+
+
+def test_without_halves_every_record_labels_a_leaf():
+    X, y = people()
+    counts = {
+        halves: sum(int(tree.counts.sum()) for tree in fitted(CompRFClassifier, {"halves": halves}, X, y).model_.trees)
+        for halves in (True, False)
+    }
+    assert counts[False] == len(y) * (counts[False] // len(y))
+    assert counts[True] * 2 == pytest.approx(counts[False], rel=0.02)
 
 
 @pytest.mark.parametrize(
@@ -146,6 +163,7 @@ def test_coordinates_are_cell_middles_from_zero_to_one_with_missing_in_the_middl
         (Denil14Classifier, {"n_points": 0}, "n_points"),
         (Denil14Classifier, {"n_features": 0}, "n_features"),
         (CompRFClassifier, {"variant": "other"}, "variant"),
+        (CompRFClassifier, {"distance": "other"}, "distance"),
         (CompRFClassifier, {"min_leaf": 0}, "min_leaf"),
     ],
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privet_papers.bai_2021.cells import BREIMAN, METHODS, cross_validated
+from privet_papers.bai_2021.cells import BREIMAN, METHODS, _ties_by_chance, cross_validated
 from privet_papers.bai_2021.data import FILES, load_exact
 from privet_papers.bai_2021.entries import GRIDS, RATES, average_ranks, wilcoxon_mark
 from privet_papers.bai_2021.pixel_cells import NAMES, haralick
@@ -183,3 +183,31 @@ def test_pixel_tables_average_over_seeds_and_the_map_is_a_picture_of_three_panel
     rows = entry.assemble([Outcome({}, {"map": panels})])
     assert rows[1] == {"grey": "900", "truth": "900", "share": "700"}
     assert entry.plot(rows).axes[2].images[0].get_array().tolist() == [[0, 0, 8], [7, 0, 0]]
+
+
+class _TwoVoters:
+    """Stands for a forest whose vote is tied on every record but the first."""
+
+    classes_ = np.array(["a", "b", "c"])
+
+    def predict_proba(self, X):
+        votes = np.tile([0.5, 0.5, 0.0], (len(X), 1))
+        votes[0] = [0.2, 0.3, 0.5]
+        return votes
+
+
+def test_ties_are_broken_by_chance_among_the_classes_of_most_votes():
+    predicted = _ties_by_chance(_TwoVoters(), np.zeros((401, 1)), 0)
+    assert predicted[0] == "c"
+    assert set(predicted[1:]) == {"a", "b"}
+    assert 140 < (predicted == "a").sum() < 260
+
+
+def test_readings_stand_beside_the_papers_figure_and_are_counted_where_they_are_near():
+    entry = find("bai-readings")
+    outcomes = [Outcome(cell.settings, {"accuracy": [0.9]}) for cell in entry.cells(True)]
+    zoo, hayes, average, near = entry.assemble(outcomes)
+    assert (zoo["data"], hayes["data"], average["MRF, ties by chance"]) == ("Zoo", "Hayes", 90.0)
+    assert zoo["CompRF-C (paper)"] == 87.69
+    assert near["MRF, ties by chance"] == 1  # 90.64 on Zoo
+    assert near["Breiman, splits from 6"] == 0

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from privet.errors import NonPrivateWarning
 from privet.learners.multinomial_forest import ConsistentForestClassifier
+from privet.randomness.public import public_rng
 from privet.schema.schema import Schema
 from privet_papers.bai_2021.comprf import CompRFClassifier
 from privet_papers.bai_2021.consistent_rivals import BernoulliForestClassifier, Denil14Classifier
@@ -53,8 +54,21 @@ def cross_validated(settings: Settings, data: DataFolder) -> Result:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NonPrivateWarning)
             model.fit(loaded.X.iloc[train], y[train])
-        scores.append(float((model.predict(loaded.X.iloc[test]) == y[test]).mean()))
+        X_test = loaded.X.iloc[test]
+        by_chance = settings.get("ties") == "by chance"
+        predicted = _ties_by_chance(model, X_test, settings["seed"]) if by_chance else model.predict(X_test)
+        scores.append(float((predicted == y[test]).mean()))
     return {"accuracy": scores}
+
+
+def _ties_by_chance(model: Any, X: Any, seed: int) -> NDArray[Any]:
+    """Predict the class of most votes, one of them at random where there are several: Equation 5."""
+    votes = model.predict_proba(X)
+    # Shares of votes are sums of equal parts: nearer than half a part is a tie.
+    is_top = votes > votes.max(axis=1, keepdims=True) - 1e-9
+    chosen = np.where(is_top, public_rng(seed).random(votes.shape), -1.0).argmax(axis=1)
+    predicted: NDArray[Any] = model.classes_[chosen]
+    return predicted
 
 
 def make(method: str, schema: Schema, seed: int, parameters: Settings) -> Any:
@@ -68,11 +82,13 @@ def make(method: str, schema: Schema, seed: int, parameters: Settings) -> Any:
 class OrdinalForest:
     """scikit-learn's random forest on the codes of the records: categories count as whole numbers, as in the paper."""
 
-    def __init__(self, schema: Schema, seed: int, min_leaf: int = 5) -> None:
+    def __init__(self, schema: Schema, seed: int, min_leaf: int = 5, min_split: int = 2) -> None:
         from sklearn.ensemble import RandomForestClassifier
 
         self.encoding = schema.encoding()
-        self.forest = RandomForestClassifier(100, min_samples_leaf=min_leaf, random_state=seed, n_jobs=1)
+        self.forest = RandomForestClassifier(
+            100, min_samples_leaf=min_leaf, min_samples_split=min_split, random_state=seed, n_jobs=1
+        )
 
     def fit(self, X: Any, y: Any) -> None:
         """Fit on codes."""

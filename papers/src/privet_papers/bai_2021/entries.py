@@ -10,6 +10,7 @@ import numpy as np
 from privet_papers.bai_2021.cells import BREIMAN, cross_validated
 from privet_papers.bai_2021.data import FILES
 from privet_papers.bai_2021.printed_numbers import MARKS, METHODS, RANKS, TABLE_2, TABLE_4
+from privet_papers.bai_2021.readings import readings_entry
 from privet_papers.framework.entry import Cell, Entry, Outcome, Row
 
 if TYPE_CHECKING:
@@ -70,7 +71,9 @@ READING = (
     "Numbers are cut midway between neighbouring values; text columns are categories, split one against the rest. "
     "Missing values count as a value of their own (the paper's -1).",
     "Breiman is scikit-learn's RandomForestClassifier with min_samples_leaf=5 on categories numbered in order. "
-    "Denil14, BRF, CompRF-C and CompRF-I are rebuilt from what papers say of them, and are not the authors' own.",
+    "Denil14, BRF, CompRF-C and CompRF-I are rebuilt from what papers say of them, and are not the authors' own. "
+    "CompRF-C is below the paper on nine sets and above it on others; [bai-readings](bai-readings.md) says why, and "
+    "has Breiman's forest with min_samples_split=6 and votes with ties by chance.",
 )
 
 
@@ -243,6 +246,7 @@ ENTRIES = (
         ),
         sources=SOURCES,
     ),
+    readings_entry(PAPER, SOURCES),
     Entry(
         name="bai-table-4",
         paper=f"{PAPER}, Table 4",
