@@ -6,6 +6,7 @@ import math
 import warnings
 from dataclasses import replace
 from fractions import Fraction
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.kernels.implicit import child_word, draw_multiway, enter_child, root_word
 from privet.trees.random_trees import RandomTrees, with_own_leaves
 from privet_papers import RGVForestClassifier, SmoothForestClassifier
-from privet_papers.fletcher_islam_2017.data import BENCHMARKS, Loaded, load
+from privet_papers.fletcher_islam_2017.data import BENCHMARKS, FIRST_GENERATOR, Loaded, load
 from privet_papers.fletcher_islam_2017.fs import FSTreeClassifier
 from privet_papers.fletcher_islam_2017.jpw import JPWForestClassifier
 
@@ -58,14 +59,19 @@ def estimator(method: str, epsilon: float, loaded: Loaded, n_rows: int, seed: in
 
 
 def cross_validated(settings: Settings, data: DataFolder) -> Result:
-    """Return accuracy, AUC and F1 of one method on the first few of ten stratified folds."""
+    """Return accuracy, AUC and F1 of one method on the first few of ten stratified folds.
+
+    With `generators` in the settings, each fold of a synthetic set is one of another problem of the same shape.
+    """
     from sklearn.model_selection import StratifiedKFold
 
-    loaded = load(settings["data"], data)
-    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=settings["seed"]).split(loaded.X, loaded.y)
-    # Other trees in every fold, and the same ones for all methods, so that comparisons are paired.
-    seeded = [{**settings, "seed": 100 * settings["seed"] + fold} for fold in range(settings["folds"])]
-    results = [_score(of_fold, loaded, *next(folds)) for of_fold in seeded]
+    results = []
+    for fold in range(settings["folds"]):
+        loaded = load(settings["data"], data, generator=FIRST_GENERATOR + fold % settings.get("generators", 1))
+        folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=settings["seed"]).split(loaded.X, loaded.y)
+        train, test = next(islice(folds, fold, None))
+        # Other trees in every fold, and the same ones for all methods, so that comparisons are paired.
+        results.append(_score({**settings, "seed": 100 * settings["seed"] + fold}, loaded, train, test))
     return {name: [result[name] for result in results] for name in results[0]}
 
 
@@ -109,11 +115,12 @@ def _fit(settings: Settings, loaded: Loaded, train: NDArray[np.int64]) -> tuple[
 
 
 def scaling(settings: Settings, data: DataFolder) -> Result:
-    """Return the accuracy on a held-out part, for some of the records of one large synthetic data set.
+    """Return the accuracy on a held-out part, for some of the records of one large synthetic data set a seed.
 
     The generator's problem depends on how many records it is asked for, so that it is asked for the same number always.
     """
-    loaded = load(settings["data"], data, settings["n_generated"])
+    generator = FIRST_GENERATOR + settings["seed"]
+    loaded = load(settings["data"], data, settings["n_generated"], generator)
     order = public_rng(settings["seed"]).permutation(len(loaded.y))
     train = order[TEST_ROWS_OF_SCALING:][: settings["n_rows"]]
     return {"accuracy": _score(settings, loaded, train, order[:TEST_ROWS_OF_SCALING])["accuracy"]}

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from privet.schema.schema import Schema
 
 SYNTHETIC_ROWS = 30_000
-SEED = 1
+FIRST_GENERATOR = 1  # the generator's random_state; other ones make other problems of the same shape
+GENERATORS = 8
 
 
 @dataclass(frozen=True)
@@ -77,11 +78,11 @@ class Loaded:
     schema: Schema
 
 
-def load(name: str, data: DataFolder, n_rows: int = SYNTHETIC_ROWS) -> Loaded:
-    """Return a data set of the paper; `n_rows` is for the synthetic ones."""
+def load(name: str, data: DataFolder, n_rows: int = SYNTHETIC_ROWS, generator: int = FIRST_GENERATOR) -> Loaded:
+    """Return a data set of the paper; `n_rows` and `generator`, a seed, are for the synthetic ones."""
     benchmark = BENCHMARKS[name]
     if benchmark.file is None:
-        return _generate(benchmark.continuous, benchmark.n_informative, n_rows)
+        return _generate(benchmark.continuous, benchmark.n_informative, n_rows, generator)
     found = data.load(benchmark.file, drop_missing=True)
     if benchmark.discrete == len(found.X.columns):
         found = data.load(benchmark.file, drop_missing=True, categorical=tuple(found.X.columns))
@@ -90,12 +91,12 @@ def load(name: str, data: DataFolder, n_rows: int = SYNTHETIC_ROWS) -> Loaded:
 
 
 @lru_cache(maxsize=2)
-def _generate(n_features: int, n_informative: int, n_rows: int) -> Loaded:
+def _generate(n_features: int, n_informative: int, n_rows: int, generator: int) -> Loaded:
     import pandas as pd
     from sklearn.datasets import make_classification
 
     X, y = make_classification(
-        n_rows, n_features, n_informative=n_informative, n_redundant=0, n_repeated=0, random_state=SEED
+        n_rows, n_features, n_informative=n_informative, n_redundant=0, n_repeated=0, random_state=generator
     )
     frame = pd.DataFrame(X, columns=[f"x{i + 1}" for i in range(n_features)])
     return Loaded(frame, y, public_schema(frame.assign(**{TARGET: y.astype(np.int64)})))
