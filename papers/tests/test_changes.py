@@ -24,6 +24,12 @@ def test_a_change_beyond_four_standard_errors_is_named_and_one_within_is_not(tmp
     assert [str(change) for change in found] == ["iris, accuracy: 0.9 before, 0.8 now"]
 
 
+def test_a_standard_error_of_the_column_itself_is_taken_as_it_is(tmp_path):
+    before = _write(tmp_path, "a.csv", 'data,ours,"ours, s.e."\ncar,0.70,0.01\niris,0.90,0.01\n')
+    now = _write(tmp_path, "b.csv", 'data,ours,"ours, s.e."\ncar,0.75,0.01\niris,0.80,0.01\n')
+    assert [change.row for change in changes(before, now)] == ["iris"]  # .05 is 3.5 standard errors of the difference
+
+
 def test_without_a_spread_a_tenth_of_the_range_counts(tmp_path):
     before = _write(tmp_path, "a.csv", "data,error\ncar,0\niris,10\n")
     assert [change.row for change in changes(before, _write(tmp_path, "b.csv", "data,error\ncar,0.5\niris,8\n"))] == [

@@ -197,7 +197,7 @@ CLAIMS = (
         "",
         "bai-fig-3",
         _pixels("MRF", "Breiman"),
-        "A synthetic aerial image stands in for the paper's; the order is reversed there.",
+        "The coins of scikit-image stand in for the paper's aerial images; the order is reversed there.",
     ),
     Claim(
         "section 5.2, Figure 3",

@@ -12,8 +12,8 @@ Row = dict[str, str]
 
 STANDARD_ERRORS = 4  # beyond this many, a change is no noise
 SHARE_OF_RANGE = 0.1  # where a table has no spread: beyond this part of the column's range
-SPREADS = ("sd", "deviation", "standard error", "+-")
-REPEATED = ("seeds", "runs", "folds")
+SPREADS = ("sd", "deviation", "standard error", "+-", "s.e.", "+- binomial")
+REPEATED = ("seeds", "runs", "folds", "trainings")
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,10 @@ def _noise(name: str, before: Row, now: Row, whole: float) -> float:
     """Return the largest difference that counts as noise."""
     squares = []
     for row in (before, now):
+        error = row.get(f"{name}, s.e.", row.get("s.e.", ""))
+        if _is_number(error):
+            squares.append(float(error) ** 2)
+            continue
         spread = next((row[column] for column in (f"{name}, deviation", *SPREADS) if row.get(column)), "")
         if not _is_number(spread):
             return SHARE_OF_RANGE * whole
