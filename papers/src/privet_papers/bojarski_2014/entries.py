@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from privet_papers.bojarski_2014.cells import FIXED_SHAPE, SOURCES, cart, grid, public_rule, rule_and_grid
 from privet_papers.bojarski_2014.data import BENCHMARKS
 from privet_papers.bojarski_2014.figures import FIGURES
-from privet_papers.bojarski_2014.goodness import GOODNESS_ENTRY
 from privet_papers.bojarski_2014.layout import best_on_validation, binomial_half_width
 from privet_papers.bojarski_2014.noise_readings import NOISE_ENTRY
 from privet_papers.bojarski_2014.points import POINTS
@@ -320,6 +319,5 @@ ENTRIES = (
             "the number of training records. The best shape is the best in each run on the test records themselves.",
         ),
     ),
-    GOODNESS_ENTRY,
     *FIGURES,
 )

@@ -24,23 +24,29 @@ from privet_papers.vos_2023.printed_numbers import PRINTED_TABLE_3, PRINTED_TABL
 
 SHARES = (0.001, 0.005, 0.01)
 N_FOLDS = 5
+MEDIUM = 20_000  # records
 
 
-def trainings(data: str) -> tuple[int, int]:
-    """Return how many trainings a fold has, and how many retrainings a certificate is made of, by the data's size."""
-    return (50, 500) if data in SMALL else (1, 100) if data in LARGE else (5, 500)
+def trainings(data: str) -> tuple[int, int, int]:
+    """Return trainings a fold of the tree and of the regression, and retrainings for a certificate, by size."""
+    if data in SMALL:
+        return 50, 50, 500
+    if data in LARGE:
+        return 1, 1, 100
+    benchmark = BY_KEY[data]
+    return (5, 5, 500) if (benchmark.rows_here or benchmark.samples) < MEDIUM else (5, 1, 100)
 
 
 def _table_cells(names: dict[str, str], quick: bool) -> list[Cell]:
     cells = []
     for data in sorted(names, key=lambda key: BY_KEY[key].rows_here or BY_KEY[key].samples):
         for epsilon in EPSILONS:
-            repeats, retrainings = (1, 40) if quick else trainings(data)
-            settings = {"data": data, "epsilon": epsilon, "repeats": repeats}
-            cells.append(Cell(fold_accuracies, {**settings, **TREE}, data=file_of(data)))
+            of_tree, of_regression, retrainings = (1, 1, 40) if quick else trainings(data)
+            settings = {"data": data, "epsilon": epsilon}
+            cells.append(Cell(fold_accuracies, {**settings, "repeats": of_tree, **TREE}, data=file_of(data)))
             cells += retraining_cells(data, epsilon, retrainings, "first fold", **TREE)
             if DIFFPRIVLIB.named() is not None:
-                cells.append(Cell(logistic_regression, settings, data=file_of(data)))
+                cells.append(Cell(logistic_regression, {**settings, "repeats": of_regression}, data=file_of(data)))
     return cells
 
 
