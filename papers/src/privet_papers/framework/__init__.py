@@ -36,7 +36,7 @@ LEFT_OUT: tuple[tuple[str, str], ...] = (
     ("Bai et al. 2021, Figures 1 and 2", DIAGRAM),
     (
         "Bai et al. 2021, Tables 3 and 5",
-        "rotation forests, MPSVM trees and HobRaF are other authors' methods, which the paper cites without describing",
+        "rotation forests, MPSVM trees and HobRaF are cited without an algorithm or a setting to rebuild them from",
     ),
     ("Vos et al. 2023, Table I", "it lists the properties of earlier methods"),
 )
