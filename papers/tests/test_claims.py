@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from privet.errors import ParameterError
-from privet_papers.framework import PAPERS, claims, entries
+from privet_papers.framework import LEFT_OUT, PAPERS, claims, entries
 from privet_papers.framework.claims import Claim, Figures, Finding, holds, rows_and_page
 from privet_papers.framework.data import DOMAINS_ARE_PUBLIC
 from privet_papers.framework.output import markdown
@@ -30,6 +30,35 @@ def test_every_paper_has_claims_and_each_names_an_entry_or_a_test_that_exists():
     for _, _, of_paper in found:
         for claim in of_paper:
             assert claim.shown_by in known or (ROOT / claim.shown_by).is_file(), claim
+
+
+ROMAN = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8}
+# Tables and figures of each paper, by the first author's name.
+PRINTED = {
+    "Bojarski": (1, 10),
+    "Fletcher": (4, 14),
+    "Tajima": (2, 5),
+    "Bai": (5, 6),
+    "Vos": (8, 4),
+}
+
+
+def _named(text: str, kind: str) -> set[int]:
+    """Return the numbers of the tables or figures that a text names, such as 'Figures 1 to 3' or 'Tables 3 and 5'."""
+    numbers: set[int] = set()
+    for first, joint, second in re.findall(rf"{kind}s? (\w+)(?:,? (to|and) (\w+))?", text, re.IGNORECASE):
+        ends = [ROMAN.get(end) or int(end) for end in (first, second) if end in ROMAN or end.isdigit()]
+        numbers |= set(range(ends[0], ends[-1] + 1)) if joint == "to" and len(ends) == 2 else set(ends)
+    return numbers
+
+
+def test_every_table_and_figure_of_the_papers_has_an_entry_or_a_reason_why_not():
+    texts = [entry.paper for entry in entries().values()] + [what for what, _ in LEFT_OUT]
+    for author, (n_tables, n_figures) in PRINTED.items():
+        of_paper = [text for text in texts if text.startswith(author)]
+        for kind, number in (("Table", n_tables), ("Figure", n_figures)):
+            named = set().union(*(_named(text, kind) for text in of_paper))
+            assert named >= set(range(1, number + 1)), (author, kind, sorted(named))
 
 
 def test_other_results_give_another_verdict(tmp_path):

@@ -1,5 +1,6 @@
 """Laws of `privet reproduce`: it lists, runs, goes on where it was stopped, and says in a line what is wrong."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,20 @@ def test_absent_data_folder_is_a_mistake_of_the_user(tmp_path: Path) -> None:
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1
     assert "does not exist; give one with --data or PRIVET_DATA" in result.stderr
+
+
+def test_list_is_the_same_by_its_name_and_runs_nothing(toy: list[str]) -> None:
+    runner = CliRunner()
+    assert runner.invoke(app, ["reproduce", "--list", *toy]).output == runner.invoke(app, ["reproduce", *toy]).output
+    refused = runner.invoke(app, ["reproduce", "good", "--list", *toy])
+    assert refused.exit_code != 0
+
+
+def test_list_says_where_results_are_there_without_their_cells(toy: list[str]) -> None:
+    runner = CliRunner()
+    runner.invoke(app, ["reproduce", "good", *toy])
+    shutil.rmtree(Path(toy[1]) / ".cells")
+    assert "Halves  [results are there; cells: new]" in runner.invoke(app, ["reproduce", *toy]).output
 
 
 def test_list_shows_paper_title_and_status(toy: list[str]) -> None:

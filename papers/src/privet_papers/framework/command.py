@@ -31,6 +31,10 @@ def reproduce(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Reduced settings, for a first look.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Run every entry.")] = False,
+    listed: Annotated[
+        bool,
+        typer.Option("--list", help="List entries with their status, and what has none and why; as without names."),
+    ] = False,
     hours: Annotated[
         float | None, typer.Option(help="Begin nothing after so many hours; run again to go on.", min=0.0)
     ] = None,
@@ -57,6 +61,8 @@ def reproduce(
         return
     if everything and names:
         raise ParameterError("--all runs every entry: leave out the names, or --all")
+    if listed and (everything or names):
+        raise ParameterError("--list runs nothing: leave out the names and --all, or --list")
     folder = DataFolder.at(data)
     if not names and not everything:
         _list(list(entries().values()), folder, out)

@@ -193,5 +193,11 @@ def _answer(cell: Cell, data: DataFolder) -> Result | Failure:
 
 
 def statuses(entries: Sequence[Entry], data: DataFolder, out: Path) -> list[tuple[Entry, str]]:
-    """Return each entry with what is known of its full run."""
-    return [(entry, prepare(entry, data, out).status()) for entry in entries]
+    """Return each entry with what is known of its full run: its cells, and whether its results are there."""
+    found = []
+    for entry in entries:
+        status = prepare(entry, data, out).status()
+        if (out / f"{entry.name}.csv").is_file() and not status.startswith("done"):
+            status = f"results are there; cells: {status}"
+        found.append((entry, status))
+    return found
