@@ -2,6 +2,7 @@
 
     python benchmarks/forecast.py --data FOLDER             # a quarter of an hour on one core
     python benchmarks/forecast.py --data FOLDER --report-only
+    python benchmarks/forecast.py --data FOLDER --again PrivaTreeClassifier    # a learner that has changed
 
 The accuracy of every learner on every data set and epsilon is in ``docs/results/accuracy.csv``. Measured here: the twin
 without privacy on the same splits (on two of them where there are 15,000 records and more), both for boosting of
@@ -257,9 +258,11 @@ def main(given: Sequence[str] | None = None) -> int:
     """Measure what is missing, calibrate, and write."""
     parser = arguments.parser(__doc__)
     parser.add_argument("--report-only", action="store_true")
+    parser.add_argument("--again", nargs="+", default=[], metavar="LEARNER")
     options = parser.parse_args(given)
     path = options.out / "forecast.csv"
     table = pd.read_csv(path)[MEASURED] if path.exists() else pd.DataFrame(columns=MEASURED)
+    table = table[~table.learner.isin(options.again)].reset_index(drop=True)
     if not options.report_only:
         known = set(table[KEYS].itertuples(index=False, name=None))
         with warnings.catch_warnings():

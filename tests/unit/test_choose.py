@@ -186,6 +186,18 @@ def test_wrong_goals_and_hints_are_refused_before_data_is_read():
             PrivetClassifier(schema=SCHEMA, n_rows_hint=hint).plan()
 
 
+@pytest.mark.parametrize("objective", ["balanced_accuracy", "f1"])
+def test_an_objective_that_labels_cannot_serve_is_refused_before_anything_is_charged(objective):
+    columns, labels = people()
+    clf = PrivetClassifier(epsilon=1.0, schema=SCHEMA, goal="labels only", objective=objective)
+    with privet.budget(epsilon=1.0) as budget:
+        with pytest.raises(ParameterError, match="goal='labels only' releases none"):
+            clf.fit(pd.DataFrame(columns), labels)
+        assert budget.spent == 0
+    classes = clf.set_params(objective=dict.fromkeys(SCHEMA.target.categories, 1)).plan()
+    assert classes.epsilon == 1.0
+
+
 def test_a_loaded_model_knows_its_choice(tmp_path):
     columns, labels = people()
     clf = PrivetClassifier(epsilon=1.0, schema=SCHEMA).fit(pd.DataFrame(columns), labels)

@@ -276,6 +276,11 @@ def test_the_result_can_be_written_and_read_by_programs(tree, of_three, regresso
         assert set(content["measures"]) == set(found.measures())
         assert len(content["groups"]) == len(found.groups)
         assert "95% interval" in str(found)
+        titles = [shown.title for shown in found.tables()]
+        assert titles[0] == "Figures"
+        assert all(len(row) == len(shown.header) for shown in found.tables() for row in shown.rows)
+        assert ("Confusion matrix" in titles and "Calibration curve" in titles) == (found.kind == "classes")
+        assert ("By group" in titles) == bool(found.groups)
         assert len(repr(found)) < 200
 
 

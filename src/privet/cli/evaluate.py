@@ -131,11 +131,9 @@ def _show(found: PrivateEvaluation, out: Path | None, as_json: bool) -> None:
     if as_json:
         print_json(found.to_dict())
         return
-    print_table(("measure", "value", "95% interval"), found.rows())
-    if found.groups:
+    for shown in found.tables():
+        print_table(shown.header, shown.rows)
         say()
-        print_table((str(found.by), "measure", "value", "95% interval", "minus all others"), found.group_rows())
-    say()
     say(found.privacy.table())
     if out is not None:
         say(f"\nwrote {out}")

@@ -12,6 +12,7 @@ from privet.privacy.ledger import Ledger
 from privet.schema.encoding import RangeTarget
 
 FORMAT = "privet-private-evaluation"
+MOST_CLASSES_SHOWN = 4  # with the confusion matrix and a calibration curve for each; all of it is in `to_dict`
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,16 @@ class CalibrationPoint:
             "observed": self.observed.to_dict(),
             "share": self.share.to_dict(),
         }
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table to be read: its title, its header, its rows, and where columns of numbers begin."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    numbers: int
 
 
 @dataclass(frozen=True)
@@ -147,22 +158,26 @@ class PrivateEvaluation(ABC):
             ]
         return lines
 
-    def __str__(self) -> str:
-        text = _columns([("figure", "value", "95% interval"), *self.rows()])
+    def tables(self) -> list[Shown]:
+        """Return all that is worth reading as tables: the figures, what a subclass adds, and the groups."""
+        found = [Shown("Figures", ("figure", "value", "95% interval"), self.rows(), 1)]
         if self.groups:
             header = (f"{self.by}", "figure", "value", "95% interval", "minus all others")
-            text += "\n\n" + _columns([header, *self.group_rows()])
-        return text
+            found.append(Shown("By group", header, self.group_rows(), 2))
+        return found
+
+    def __str__(self) -> str:
+        return "\n\n".join(_columns([shown.header, *shown.rows]) for shown in self.tables())
 
     def _repr_html_(self) -> str:
         """Show the figures in a notebook."""
         from privet.markup import card, paragraph, table
         from privet.privacy.text import guarantee_in_words
 
-        parts = [table("Figures", ("figure", "value", "95% interval"), self.rows(), numbers=frozenset({1, 2}))]
-        if self.groups:
-            header = (f"{self.by}", "figure", "value", "95% interval", "minus all others")
-            parts.append(table("By group", header, self.group_rows(), numbers=frozenset({2, 3, 4})))
+        parts = [
+            table(shown.title, shown.header, shown.rows, numbers=frozenset(range(shown.numbers, len(shown.header))))
+            for shown in self.tables()
+        ]
         return card("Evaluation on private records", *parts, paragraph(guarantee_in_words(self.privacy)))
 
     def __repr__(self) -> str:
@@ -211,6 +226,31 @@ class PrivateClassEvaluation(PrivateEvaluation):
             "AUC": self.auc,
             "log loss": self.log_loss,
         }
+
+    def tables(self) -> list[Shown]:
+        """Return figures, confusion matrix, calibration curve and groups; of many classes the figures and groups."""
+        figures, *groups = super().tables()
+        if len(self.recalls) > MOST_CLASSES_SHOWN:
+            return [figures, *groups]
+        names = [str(label) for label in self.recalls]
+        matrix = [
+            (truth, *(_percent(interval) for interval in row)) for truth, row in zip(names, self.confusion, strict=True)
+        ]
+        confusion = Shown(
+            "Confusion matrix", ("% of all records: true", *(f"predicted {name}" for name in names)), matrix, 1
+        )
+        header = ("share predicted for", "mean, %", "observed, %", "% of all records")
+        points = [
+            (
+                f"{label}, {point.low:.3f} to {point.high:.3f}",
+                f"{100 * point.predicted:.1f}",
+                _percent(point.observed),
+                _percent(point.share),
+            )
+            for label, curve in self.calibration.items()
+            for point in curve
+        ]
+        return [figures, confusion, Shown("Calibration curve", header, points, 1), *groups]
 
     def details(self) -> dict[str, Any]:
         """Return recalls, confusion matrix and calibration, as plain data."""
@@ -272,6 +312,10 @@ def _texts(interval: Interval) -> tuple[str, str]:
     """Return the value and both ends with as many digits as the interval is worth."""
     digits = max(0, min(5, 3 - _exponent(interval.width)))
     return f"{interval.value:,.{digits}f}", f"{interval.low:,.{digits}f} to {interval.high:,.{digits}f}"
+
+
+def _percent(interval: Interval) -> str:
+    return f"{100 * interval.value:.1f} ({100 * interval.low:.1f} to {100 * interval.high:.1f})"
 
 
 def _gap(interval: Interval) -> str:
