@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from privet.learners.disjoint_forest import DisjointForestClassifier
     from privet.learners.matrix_forest import MatrixForestClassifier
     from privet.learners.multinomial_forest import ConsistentForestClassifier, MultinomialForestClassifier
-    from privet.learners.privatree import PrivaTreeClassifier
+    from privet.learners.privatree import PrivaTreeClassifier, PrivaTreeRegressor
     from privet.learners.random_decision_forest import RandomDecisionForestClassifier
     from privet.privacy.budgets import budget
     from privet.schema import (
@@ -51,6 +51,7 @@ __all__ = [
     "Numeric",
     "Ordinal",
     "PrivaTreeClassifier",
+    "PrivaTreeRegressor",
     "PrivetClassifier",
     "PrivetRegressor",
     "RandomDecisionForestClassifier",
@@ -79,6 +80,7 @@ HOMES = {
     "Numeric": "privet.schema",
     "Ordinal": "privet.schema",
     "PrivaTreeClassifier": "privet.learners.privatree",
+    "PrivaTreeRegressor": "privet.learners.privatree",
     "PrivetClassifier": "privet.learners.choose",
     "PrivetRegressor": "privet.learners.choose",
     "RandomDecisionForestClassifier": "privet.learners.random_decision_forest",

@@ -104,6 +104,21 @@ REGISTERED = [
     ),
     Registered("JPWForestClassifier", {"n_trees": 4, "max_depth": 5}, floor=0.99),
     Registered("PrivaTreeClassifier", {"max_depth": 3}, floor=0.82),
+    Registered("PrivaTreeRegressor", {"max_depth": 2}, audited_depth=1, floor=0.5),
+    Registered("PrivaTreeRegressor", {"n_trees": 2, "max_depth": 2, "delta": 1e-6}, audited_depth=1, floor=0.5),
+    Registered(
+        "PrivaTreeRegressor",
+        {"n_trees": 3, "max_depth": 2, "composition": "disjoint", "criterion": "squares", "n_rows_hint": 500},
+        audited_trees=1,
+        audited_depth=1,
+        floor=0.5,
+    ),
+    Registered(
+        "PrivaTreeRegressor",
+        {"max_depth": 2, "grid": "quantiles", "stop": True, "n_rows_hint": "unknown"},
+        audited_depth=1,
+        floor=0.5,
+    ),
     # without a hint a noisy number is bought, and the audit's is always one
     Registered("PrivetClassifier", {}, floor=0.9),
     Registered("PrivetClassifier", {"goal": "readable", "delta": 1e-6}, audited_depth=1, floor=0.6),

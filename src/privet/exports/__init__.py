@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from privet.exports.buckets import with_buckets
 from privet.exports.onnx_file import onnx_inputs, to_onnx
-from privet.exports.scikit import ReleasedTree, to_sklearn_tree
+from privet.exports.scikit import ReleasedRegressionTree, ReleasedTree, to_sklearn_tree
 from privet.exports.scorers import to_javascript, to_python
 from privet.exports.shap_trees import to_shap
 from privet.exports.sql import to_sql
 from privet.exports.thresholds import codes_of
 
 __all__ = [
+    "ReleasedRegressionTree",
     "ReleasedTree",
     "codes_of",
     "onnx_inputs",

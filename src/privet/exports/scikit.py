@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from privet.exports.scoring import refuse_objective
 from privet.exports.thresholds import ThresholdTree, forest_of, threshold_trees
+from privet.models.forest import Forest
+from privet.models.regression_forest import RegressionForest
 
 _LEAF = -2  # what scikit-learn writes into feature and threshold of a leaf
 
@@ -23,7 +25,11 @@ class ReleasedTree(DecisionTreeClassifier):  # type: ignore[misc]  # scikit-lear
     """
 
 
-def to_sklearn_tree(estimator: Any, tree: int = 0) -> ReleasedTree:
+class ReleasedRegressionTree(DecisionTreeRegressor):  # type: ignore[misc]  # scikit-learn has no types
+    """The same for a regression target; values are in its units."""
+
+
+def to_sklearn_tree(estimator: Any, tree: int = 0) -> ReleasedTree | ReleasedRegressionTree:
     """Return one tree of a fitted forest for ``sklearn.tree.plot_tree`` and ``export_text``.
 
     Parameters
@@ -35,22 +41,29 @@ def to_sklearn_tree(estimator: Any, tree: int = 0) -> ReleasedTree:
     """
     refuse_objective(estimator)
     forest = forest_of(estimator)
+    says, twin = _leaf_values(forest), ReleasedTree() if isinstance(forest, Forest) else ReleasedRegressionTree()
+    if isinstance(forest, Forest):
+        twin.classes_ = np.asarray(estimator.classes_)
+        twin.n_classes_ = len(twin.classes_)
+    twin.n_outputs_, twin.n_features_in_ = 1, forest.encoding.n_features
+    twin.max_features_ = twin.n_features_in_
+    twin.tree_ = _Arrays(threshold_trees(forest)[tree], says, twin.n_features_in_, isinstance(forest, Forest))
+    return twin
+
+
+def _leaf_values(forest: Forest | RegressionForest) -> NDArray[np.float64]:
+    """Return what each leaf says: shares of the classes, or a number."""
+    if isinstance(forest, RegressionForest):
+        return forest.leaf_numbers[:, np.newaxis]
     votes = forest.leaf_votes(weighted=False)
     votes[votes.sum(axis=1) == 0] = 1 / votes.shape[1]
-    trees = threshold_trees(forest)
-    twin = ReleasedTree()
-    twin.classes_ = np.asarray(estimator.classes_)
-    twin.n_classes_, twin.n_outputs_ = len(twin.classes_), 1
-    twin.n_features_in_ = forest.encoding.n_features
-    twin.max_features_ = twin.n_features_in_
-    twin.tree_ = _Arrays(trees[tree], votes, twin.n_features_in_)
-    return twin
+    return votes
 
 
 class _Arrays(SimpleNamespace):
     """What scikit-learn reads of a fitted tree, under the same names."""
 
-    def __init__(self, tree: ThresholdTree, votes: NDArray[np.float64], n_features: int) -> None:
+    def __init__(self, tree: ThresholdTree, votes: NDArray[np.float64], n_features: int, classes: bool) -> None:
         leaf, left = np.array(tree.leaf), np.array(tree.left, dtype=np.int64)
         right, inner = np.array(tree.right, dtype=np.int64), leaf < 0
         volume = np.array(tree.volume)
@@ -61,6 +74,11 @@ class _Arrays(SimpleNamespace):
         for node in np.flatnonzero(inner)[::-1]:  # children come after their parents
             a, b = left[node], right[node]
             value[node] = (volume[a] * value[a] + volume[b] * value[b]) / (volume[a] + volume[b])
+        square = (value**2).sum(axis=1)
+        for node in np.flatnonzero(inner)[::-1]:
+            a, b = left[node], right[node]
+            square[node] = (volume[a] * square[a] + volume[b] * square[b]) / (volume[a] + volume[b])
+        spread = np.maximum(square - (value**2).sum(axis=1), 0.0)
         super().__init__(
             node_count=len(leaf),
             max_depth=int(depth.max()),
@@ -73,7 +91,7 @@ class _Arrays(SimpleNamespace):
             children_right=right,
             feature=np.where(inner, np.array(tree.feature), _LEAF),
             threshold=np.where(inner, np.array(tree.threshold), float(_LEAF)),
-            impurity=1 - (value**2).sum(axis=1),
+            impurity=1 - (value**2).sum(axis=1) if classes else spread,
             n_node_samples=np.maximum(1, np.rint(1e6 * volume)).astype(np.int64),
             weighted_n_node_samples=volume,
             value=value[:, None, :],

@@ -19,6 +19,7 @@ from privet.learners.boosting.additive import Additive
 from privet.learners.boosting.gradients import SCORE_BITS
 from privet.learners.matrix_forest.vote_tables import BatchAnswers, CellTable, LeafVotes
 from privet.models.forest import Forest
+from privet.models.regression_forest import RegressionForest
 from privet.schema.encoding import ClassTarget, Column, Encoding, RangeTarget
 from privet.schema.readings import TRUTH, Buckets, Days, Levels, Part, Truth
 from privet.trees.explicit_trees import ExplicitTrees
@@ -186,6 +187,10 @@ def _whole(model: object) -> Scoring | None:
         case Forest():
             trees, votes = model.structure.explicit(), model.leaf_votes()
             return _sums(model.encoding, trees=trees, values=votes, link="shares")
+        case RegressionForest():
+            trees = model.structure.explicit()
+            values = model.values[:, np.newaxis] / model.structure.n_trees
+            return _sums(model.encoding, trees=trees, values=values, link="range")
         case LeafVotes():
             return _sums(model.encoding, trees=model.structure, values=model.values, link="lifted")
         case CellTable():

@@ -16,10 +16,10 @@ _UNIT = 2.0**-SCORE_BITS
 def to_shap(estimator: Any) -> dict[str, Any]:
     """Return a fitted forest or boosted model as what ``shap.TreeExplainer`` accepts; its inputs are codes.
 
-    `codes_of` makes codes of records. For a forest the explainer's values add up to `predict_proba`. For boosting they
-    add up to the scores: the log odds of the second class, a score for each class that a softmax takes, or the place
-    within the target's range. Without background data the explainer weighs branches by their share of the public
-    domain, since how many records took each branch is private.
+    `codes_of` makes codes of records. For a forest the explainer's values add up to `predict_proba`, or to `predict`
+    for a regression target. For boosting they add up to the scores: the log odds of the second class, a score for each
+    class that a softmax takes, or the place within the target's range. Without background data the explainer weighs
+    branches by their share of the public domain, since how many records took each branch is private.
 
     Parameters
     ----------

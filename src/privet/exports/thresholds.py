@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError
 from privet.learners.boosting.additive import Additive
 from privet.models.forest import Forest
+from privet.models.regression_forest import RegressionForest
 from privet.trees.explicit_trees import ExplicitTrees
 
 MOST_NODES = 1 << 20
 
 
-def forest_of(estimator: object) -> Forest:
+def forest_of(estimator: object) -> Forest | RegressionForest:
     """Return the forest of a fitted estimator, or say that it has none."""
     model = getattr(estimator, "model_", None)
-    if not isinstance(model, Forest):
+    if not isinstance(model, Forest | RegressionForest):
         raise ParameterError(
             f"{type(estimator).__name__} holds no forest, and this format knows only trees; "
             "fit a tree or forest, or export to ONNX, SQL, Python or JavaScript"
@@ -64,7 +65,7 @@ class ThresholdTree:
         return len(self.leaf) - 1
 
 
-def threshold_trees(model: Forest | Additive) -> list[ThresholdTree]:
+def threshold_trees(model: Forest | RegressionForest | Additive) -> list[ThresholdTree]:
     """Return a model's trees with thresholds only.
 
     Raises
@@ -72,7 +73,7 @@ def threshold_trees(model: Forest | Additive) -> list[ThresholdTree]:
     ParameterError
         If there would be more than about a million nodes.
     """
-    structure = model.structure if isinstance(model, Forest) else model.trees
+    structure = model.trees if isinstance(model, Additive) else model.structure
     if structure is None:
         return []
     trees = structure.explicit()
@@ -97,8 +98,8 @@ def table_tree(feature: int, rows: NDArray[np.float64]) -> ThresholdTree:
     return tree
 
 
-def average_votes(forest: Forest) -> NDArray[np.float64]:
-    """Return what each leaf adds to the probabilities, so that these are a plain sum over trees.
+def average_votes(forest: Forest | RegressionForest) -> NDArray[np.float64]:
+    """Return what each leaf adds to the probabilities, or to the number, so that these are a plain sum over trees.
 
     Raises
     ------
@@ -106,6 +107,8 @@ def average_votes(forest: Forest) -> NDArray[np.float64]:
         If a leaf abstains in a forest of several trees, or classes have weights: votes are then divided by a number
         that differs by record.
     """
+    if isinstance(forest, RegressionForest):
+        return forest.leaf_numbers[:, np.newaxis] / forest.structure.n_trees
     if forest.weights is not None:
         raise ParameterError("classes have weights, so the probabilities are no sum over trees; export to ONNX instead")
     votes, n_trees = forest.leaf_votes(), forest.structure.n_trees

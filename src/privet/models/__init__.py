@@ -3,6 +3,7 @@
 from privet.models import forest_files as _forest_files  # registers forests with files
 from privet.models.files import digest, model_from_dict, model_to_dict
 from privet.models.forest import Forest, LeafCounts, LeafLabels, estimate_bytes
+from privet.models.regression_forest import RegressionForest
 
 del _forest_files
 
@@ -10,6 +11,7 @@ __all__ = [
     "Forest",
     "LeafCounts",
     "LeafLabels",
+    "RegressionForest",
     "digest",
     "estimate_bytes",
     "model_from_dict",

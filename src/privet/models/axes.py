@@ -32,6 +32,18 @@ def round_numbers(low: float, high: float, most: int = 5) -> list[float]:
     return []
 
 
+def few_digits(number: float, width: float) -> str:
+    """Return a number with as many digits as tell apart a thousandth of a range of this width.
+
+    Examples
+    --------
+    >>> few_digits(38.5813, 73), few_digits(241312.4, 500_000), few_digits(0.12345, 1)
+    ('38.58', '241300', '0.123')
+    """
+    decimals = math.ceil(3 - math.log10(width))
+    return f"{round(number, decimals):.{max(decimals, 0)}f}"
+
+
 def grid_ticks(column: Column, most: int = 4) -> list[tuple[float, str]]:
     """Return places from 0 to 1 on a numeric feature's grid, and round numbers for them.
 

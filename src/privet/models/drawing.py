@@ -13,8 +13,9 @@ import numpy as np
 from privet.errors import ParameterError
 from privet.models.forest import Forest, Structure
 from privet.models.reading import EveryCode, Leaf, LeafReader, Node, class_names, code_in_words, released, root
+from privet.models.regression_forest import RegressionForest
 from privet.privacy.statements import percent_up, stated_down
-from privet.schema.encoding import Encoding
+from privet.schema.encoding import ClassTarget, Encoding
 from privet.trees.random_trees import RandomTrees
 from privet.writing import replace_figure
 
@@ -37,16 +38,16 @@ def tree_of(encoding: Encoding, structure: Structure, tree: int, says: LeafReade
     return root(encoding, structure, tree, says)
 
 
-def _tree(forest: Forest, tree: int) -> Node:
+def _tree(forest: Forest | RegressionForest, tree: int) -> Node:
     return tree_of(forest.encoding, forest.structure, tree, released(forest))
 
 
-def export_text(forest: Forest, tree: int = 0) -> str:
+def export_text(forest: Forest | RegressionForest, tree: int = 0) -> str:
     """Return a tree as indented lines: one for each condition, and what the leaves say.
 
     Parameters
     ----------
-    forest : Forest
+    forest : Forest or RegressionForest
         The model.
     tree : int, default=0
         Which of its trees.
@@ -68,12 +69,12 @@ def text_of(whole: Node) -> str:
     return _verdict(whole.leaf) if whole.is_leaf else "\n".join(lines(whole, ""))
 
 
-def rules(forest: Forest, tree: int = 0) -> list[str]:
+def rules(forest: Forest | RegressionForest, tree: int = 0) -> list[str]:
     """Return a tree as sentences, one for each leaf.
 
     Parameters
     ----------
-    forest : Forest
+    forest : Forest or RegressionForest
         The model.
     tree : int, default=0
         Which of its trees.
@@ -89,13 +90,19 @@ def rules(forest: Forest, tree: int = 0) -> list[str]:
 
 
 def plot(
-    forest: Forest, target: str | Path | Axes | None = None, *, tree: int = 0, leaf_epsilon: float | None = None
+    forest: Forest | RegressionForest,
+    target: str | Path | Axes | None = None,
+    *,
+    tree: int = 0,
+    leaf_epsilon: float | None = None,
 ) -> Axes:
     """Draw a tree: questions in the nodes, leaves in the colours of their classes, paler where they are less sure.
 
+    Leaves of a regression forest are the darker, the higher their number is within the target's range.
+
     Parameters
     ----------
-    forest : Forest
+    forest : Forest or RegressionForest
         The model.
     target : str, Path or Axes, optional
         A file to write (SVG, PDF, PNG by its suffix), or axes to draw in. By default a new figure.
@@ -131,8 +138,8 @@ def _draw(axes: Axes, whole: Node, encoding: Encoding) -> None:
     from matplotlib.colors import to_rgb
     from matplotlib.patches import Patch
 
-    names = class_names(encoding)
-    colours = [f"C{number % 10}" for number in range(len(names))]
+    names = class_names(encoding) if isinstance(encoding.target, ClassTarget) else []
+    colours = [f"C{number % 10}" for number in range(max(1, len(names)))]
     next_leaf = 0
 
     def place(node: Node, level: int) -> float:
@@ -142,7 +149,8 @@ def _draw(axes: Axes, whole: Node, encoding: Encoding) -> None:
             leaf = node.leaf
             x, next_leaf = float(next_leaf), next_leaf + 1
             text = fill(f"{leaf.label} {leaf.surety}", max(8, len(leaf.label)))
-            strength = 0.55 if leaf.share is None else 0.15 + 0.6 * leaf.share
+            sure = leaf.share if leaf.place is None else leaf.place
+            strength = 0.55 if sure is None else 0.15 + 0.6 * sure
             # Mixed with white rather than transparent: the branch behind it would strike the text through.
             paler = tuple(1 - strength * (1 - part) for part in to_rgb(colours[leaf.class_number]))
             box = {"boxstyle": "round", "facecolor": paler, "edgecolor": "none"}
@@ -163,8 +171,9 @@ def _draw(axes: Axes, whole: Node, encoding: Encoding) -> None:
     axes.set_xlim(-0.8, max(next_leaf - 0.2, 0.8))
     axes.set_ylim(-_depth(whole) - 0.5, 0.3)
     axes.set_axis_off()
-    patches = [Patch(facecolor=colour, alpha=0.75, label=name) for colour, name in zip(colours, names, strict=True)]
-    axes.legend(handles=patches, loc="upper left", fontsize=8, frameon=False)
+    patches = [Patch(facecolor=colours[number], alpha=0.75, label=name) for number, name in enumerate(names)]
+    if patches:
+        axes.legend(handles=patches, loc="upper left", fontsize=8, frameon=False)
 
 
 def _question(node: Node) -> tuple[str, list[str]]:

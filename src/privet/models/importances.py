@@ -1,4 +1,4 @@
-"""How much each feature's splits lower the impurity of a forest, by the noisy counts that its leaves released."""
+"""How much each feature's splits lower the impurity, or the error, of a forest, by what its leaves released."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from privet.trees.explicit_trees import ExplicitTrees
 
 if TYPE_CHECKING:
     from privet.models.forest import Forest
+    from privet.models.regression_forest import RegressionForest
 
 Floats = NDArray[np.float64]
 
@@ -33,10 +34,35 @@ def impurity_decreases(forest: Forest, counts: NDArray[np.int64]) -> Floats | No
     sums = node_sums(trees, counts.astype(np.float64))
     if sums is None:
         return None
-    impurity = _count_gini(sums)
+    return _by_feature(trees, _count_gini(sums), forest.encoding.n_features)
+
+
+def error_decreases(forest: RegressionForest) -> Floats | None:
+    """Return for each feature how much its splits lower the sum of squared errors, adding up to one (or zero).
+
+    A node's mean is that of the leaves below it, by their noisy numbers of records. None where trees are too large to
+    be written down, or where leaves share ids.
+
+    *Privacy.* The leaves' values and numbers were released; this is post-processing.
+    """
+    try:
+        trees = forest.structure.explicit()
+    except ParameterError:
+        return None
+    records = forest.records.astype(np.float64)
+    sums = node_sums(trees, np.column_stack([records, records * forest.values]))
+    if sums is None:
+        return None
+    # Up to what all candidates have in common: minus the square of the sum over the number.
+    error = -(sums[:, 1] ** 2) / np.maximum(sums[:, 0], 1.0)
+    return _by_feature(trees, error, forest.encoding.n_features)
+
+
+def _by_feature(trees: ExplicitTrees, impurity: Floats, n_features: int) -> Floats:
+    """Return by how much the splits of each feature lower an impurity of nodes, as parts of the whole."""
     inner = np.flatnonzero(trees.leaf < 0)
     decreases = impurity[inner] - _of_children(trees, inner, impurity)
-    found = np.zeros(forest.encoding.n_features)
+    found = np.zeros(n_features)
     np.add.at(found, trees.splits.feature[inner], np.maximum(decreases, 0.0))
     total = found.sum()
     return found / total if total > 0 else found

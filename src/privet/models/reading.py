@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from privet.models.axes import few_digits
 from privet.models.forest import Forest, LeafLabels, Structure
+from privet.models.regression_forest import RegressionForest
 from privet.schema.encoding import ClassTarget, Column, Encoding
 from privet.schema.readings import Levels
 
@@ -71,18 +73,23 @@ class Leaf:
         How many records there are in the leaf, noisy.
     class_number : int
         The number of the class, -1 for none.
+    place : float, optional
+        Where a leaf's number is within the target's range, from 0 to 1.
     """
 
     label: str
     share: float | None = None
     records: int | None = None
     class_number: int = -1
+    place: float | None = None
 
     @property
     def surety(self) -> str:
         """How sure the leaf is, in words; empty where only a label was released."""
-        if self.share is None:
+        if self.share is None and self.records is None:
             return ""
+        if self.share is None:
+            return f"about {self.records} records" if self.records else "hardly any record"
         return f"{self.share:.0%} of about {self.records}" if self.records else "hardly any record"
 
 
@@ -155,7 +162,7 @@ class Node:
         return [] if self.is_leaf else conditions(self.question)
 
 
-def read_tree(forest: Forest, tree: int, says: LeafReader | None = None) -> Node:
+def read_tree(forest: Forest | RegressionForest, tree: int, says: LeafReader | None = None) -> Node:
     """Return the root of one of a forest's trees; its leaves say what was released unless another value is given."""
     return root(forest.encoding, forest.structure, tree, says or released(forest))
 
@@ -166,8 +173,10 @@ def root(encoding: Encoding, structure: Structure, tree: int, says: LeafReader) 
     return Node(encoding, trees, says, int(trees.tree_offsets[tree]))
 
 
-def released(forest: Forest) -> LeafReader:
-    """Let leaves say what was released: a label, or the largest share of noisy counts and their sum."""
+def released(forest: Forest | RegressionForest) -> LeafReader:
+    """Let leaves say what was released: a label, the largest share of noisy counts and their sum, or a number."""
+    if isinstance(forest, RegressionForest):
+        return _numbers(forest)
     names = class_names(forest.encoding)
     if isinstance(forest.leaves, LeafLabels):
         labels = forest.leaves.labels
@@ -185,6 +194,16 @@ def released(forest: Forest) -> LeafReader:
         return Leaf(names[best], float(shares[leaf, best]), int(records[leaf]), best)
 
     return largest
+
+
+def _numbers(forest: RegressionForest) -> LeafReader:
+    width = forest.target.high - forest.target.low
+
+    def number(leaf: int) -> Leaf:
+        label = few_digits(float(forest.leaf_numbers[leaf]), width)
+        return Leaf(label, records=int(forest.records[leaf]), place=float(forest.values[leaf]))
+
+    return number
 
 
 def voted(forest: Forest) -> LeafReader:

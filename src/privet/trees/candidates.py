@@ -18,13 +18,16 @@ from numpy.typing import NDArray
 from privet.compiling import compiled, inlined, inner
 from privet.randomness.public import PublicRng
 from privet.tables.protocol import IntArray
-from privet.trees.scores import Score, child_score
+from privet.trees.scores import Score, child_score, score_of_residuals
 from privet.trees.structure import FeatureCodes, Split, Subset, Threshold, children_by_code
 
 
 @inner
-def _two_children(kind: int, part: IntArray, whole: IntArray) -> int:
-    """Return the score of a split into `part` and the rest of `whole`, both class counts."""
+def _two_children(kind: int, knee: int, part: IntArray, whole: IntArray) -> int:
+    """Return the score of a split into `part` and the rest of `whole`: class counts, or a number and a sum."""
+    if kind == 3:
+        n, total = part[0], part[1]
+        return score_of_residuals(knee, n, total) + score_of_residuals(knee, whole[0] - n, whole[1] - total)
     total = largest = squares = 0
     other_total = other_largest = other_squares = 0
     for label in range(whole.size):
@@ -58,6 +61,7 @@ def _clear(counts: IntArray) -> None:
 @compiled
 def score_candidates(
     kind: int,
+    knee: int,
     histogram: IntArray,
     offsets: IntArray,
     walk_feature: IntArray,
@@ -75,8 +79,11 @@ def score_candidates(
     ----------
     kind : int
         Which score; see `privet.trees.scores.ScoreKind`.
+    knee : int
+        Of deviations.
     histogram : int64 array of shape (n_nodes, total number of codes, n_classes)
-        Counts; the codes of feature f are offsets[f] to offsets[f + 1].
+        Counts, or for deviations numbers of records and sums of residuals; the codes of feature f are offsets[f] to
+        offsets[f + 1].
     offsets : int64 array
         Where each feature's codes begin.
     walk_feature, walk_offsets, codes : int64 arrays
@@ -96,10 +103,10 @@ def score_candidates(
         for walk in range(walk_feature.size):
             begin = offsets[walk_feature[walk]]
             _clear(part)
-            score = _two_children(kind, part, whole)
+            score = _two_children(kind, knee, part, whole)
             for step in range(walk_offsets[walk], walk_offsets[walk + 1]):
                 if _add(histogram[node, begin + codes[step]], part):
-                    score = _two_children(kind, part, whole)
+                    score = _two_children(kind, knee, part, whole)
                 if stands[step]:
                     out[node, place] = score
                     place += 1
@@ -116,7 +123,7 @@ def score_candidates(
                 sign = 1 if gray >> bit & 1 == 1 else -1
                 for label in range(part.size):
                     part[label] += sign * histogram[node, begin + bit + 1, label]
-                out[node, place] = _two_children(kind, part, whole)
+                out[node, place] = _two_children(kind, knee, part, whole)
                 place += 1
 
 
@@ -226,7 +233,7 @@ class Candidates:
         """
         out = np.zeros((histogram.shape[0], len(self)), np.int64)
         whole, part = np.zeros((2, histogram.shape[2]), np.int64)
-        score_candidates(int(score.kind), histogram, *self._arrays, whole, part, out)
+        score_candidates(int(score.kind), score.knee, histogram, *self._arrays, whole, part, out)
         return out
 
     def sides(self, splits: Sequence[Split | None]) -> tuple[IntArray, NDArray[np.bool_]]:

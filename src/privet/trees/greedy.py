@@ -35,8 +35,60 @@ class AtRoot:
         return np.zeros(block.target.size, np.uint8)
 
 
-class GreedyGrowth:
-    """Trees that grow level by level; the caller makes the choices.
+class LevelGrowth:
+    """Trees that grow level by level among public candidates: what growth on classes and on residuals shares.
+
+    Parameters
+    ----------
+    table : Table
+        The records. With several trees, each record's tree is in the state `STATE`.
+    candidates : Candidates
+        The splits to choose among.
+    n_trees : int, default=1
+        Number of trees on disjoint records.
+    """
+
+    STATE: ClassVar[str] = "node"
+
+    def __init__(self, table: Table, candidates: Candidates, n_trees: int = 1) -> None:
+        self._table = table if n_trees > 1 else table.derive(self.STATE, AtRoot())
+        self._candidates = candidates
+        self._n_codes = tuple(table.encoding.n_codes.tolist())
+        self._builder = TreeBuilder(candidates.domains, n_trees)
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of splits to choose among."""
+        return len(self._candidates)
+
+    @property
+    def n_open(self) -> int:
+        """Number of nodes that are neither split nor stopped."""
+        return self._builder.n_open
+
+    @property
+    def open_trees(self) -> list[int]:
+        """The tree of each open node."""
+        return self._builder.open_trees
+
+    def finish(self) -> ExplicitTrees:
+        """Make all open nodes leaves and return the trees."""
+        return self._builder.finish()
+
+    def _grow(self, chosen: IntArray) -> tuple[NDArray[np.bool_], IntArray, NDArray[np.bool_]]:
+        """Write the chosen splits down; return which nodes are split, by which feature, and which codes go where."""
+        is_split = chosen < len(self._candidates)
+        splits = [
+            self._candidates.split(candidate) if split else None
+            for candidate, split in zip(chosen.tolist(), is_split.tolist(), strict=True)
+        ]
+        feature, second = self._candidates.sides(splits)
+        self._builder.grow(splits)
+        return is_split, feature, second
+
+
+class GreedyGrowth(LevelGrowth):
+    """Trees that grow level by level on class counts; the caller makes the choices.
 
     Parameters
     ----------
@@ -53,33 +105,13 @@ class GreedyGrowth:
     `split` what was released. Nodes of one level see disjoint records.
     """
 
-    STATE: ClassVar[str] = "node"
-
     def __init__(self, table: Table, candidates: Candidates, n_trees: int = 1) -> None:
-        self._table = table if n_trees > 1 else table.derive(self.STATE, AtRoot())
-        self._candidates = candidates
+        super().__init__(table, candidates, n_trees)
         self._n_classes = table.encoding.n_classes
-        self._n_codes = tuple(table.encoding.n_codes.tolist())
         self._widths = np.array(self._n_codes, dtype=np.int64)
         self._offsets = np.concatenate([[0], np.cumsum(self._n_codes)])
-        self._builder = TreeBuilder(candidates.domains, n_trees)
         self._histogram = self._count(np.arange(n_trees, dtype=np.int32))
         self._moved: tuple[StepDown, IntArray] | None = None
-
-    @property
-    def n_candidates(self) -> int:
-        """Number of splits to choose among."""
-        return len(self._candidates)
-
-    @property
-    def n_open(self) -> int:
-        """Number of nodes that are neither split nor stopped."""
-        return self._builder.n_open
-
-    @property
-    def open_trees(self) -> list[int]:
-        """The tree of each open node."""
-        return self._builder.open_trees
 
     def scores(self, score: Score, stop_bonus: int | None = None) -> IntArray:
         """Return the score of every candidate at every open node, one row for each.
@@ -101,13 +133,7 @@ class GreedyGrowth:
 
     def split(self, chosen: IntArray) -> None:
         """Split every open node by the candidate with this number; one beyond the last makes it a leaf."""
-        is_split = chosen < len(self._candidates)
-        splits = [
-            self._candidates.split(candidate) if split else None
-            for candidate, split in zip(chosen.tolist(), is_split.tolist(), strict=True)
-        ]
-        feature, second = self._candidates.sides(splits)
-        self._builder.grow(splits)
+        is_split, feature, second = self._grow(chosen)
         if not is_split.all():
             self._histogram = self._histogram[is_split]
         children = self._children(feature[is_split], second[is_split])
@@ -131,10 +157,6 @@ class GreedyGrowth:
             return self._moved[1].reshape(-1, self._n_classes)
         counts: IntArray = self._histogram[:, : self._n_codes[0]].sum(axis=1)
         return counts
-
-    def finish(self) -> ExplicitTrees:
-        """Make all open nodes leaves and return the trees."""
-        return self._builder.finish()
 
     def _step_down(self) -> None:
         """Move the records and count again, if a level was split; never after the last, whose counts are known."""

@@ -20,8 +20,8 @@ from privet.privacy.plan import Plan
 from privet.privacy.terms import Allowance, Share, Terms
 from privet.randomness.public import PublicRng, public_rng
 from privet.schema.encoding import ClassTarget, Encoding
-from privet.tables.memory import MemoryTable
 from privet.tables.protocol import Floats, Table
+from privet.tables.reading import MemoryTable
 from privet.tables.recoded import Recoded
 from privet.tuning.scoring import Judged
 

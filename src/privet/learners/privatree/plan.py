@@ -11,7 +11,7 @@ import numpy as np
 
 from privet.privacy.events import Event, Parallel, Sequential
 from privet.privacy.plan import Plan
-from privet.privacy.terms import Share
+from privet.privacy.terms import Allowance, Share
 from privet.trees.quantiles import OfFeature
 
 LEAF_PART = Fraction(3, 10)  # of the budget, if nothing is known about the number of records
@@ -85,13 +85,13 @@ def tree_budget(
     depth = max_depth
     if share is not None and n_rows is not None:
         least = LEAST_SIGNAL_TO_NOISE * math.log(n_candidates)
-        while depth > 1 and n_rows * _rate(share, depth) / (steps * 2 ** (depth - 1)) < least:
+        while depth > 1 and n_rows * rate(share, depth) / (steps * 2 ** (depth - 1)) < least:
             depth -= 1
     leaves = _leaf_part(2**depth * leaf_need * steps, share, n_rows)
     return TreeBudget(depth, (1 - leaves) / depth, leaves)
 
 
-def _rate(share: Share, parts: int) -> float:
+def rate(share: Share, parts: int = 1) -> float:
     """Return the rate of a selection that gets one of `parts` equal parts of a share."""
     if share.epsilon is not None:
         return float(share.epsilon / parts)
@@ -131,10 +131,15 @@ def label_error(n_classes: int) -> Fraction:
 
 @dataclass(frozen=True)
 class LevelPlan:
-    """One level of a tree: a split for every open node, and leaves for those that stop, where nodes may stop."""
+    """One level of a tree: a split for every open node, and leaves for those that stop, where nodes may stop.
+
+    For a regression target, too: a centre for every open node before its split is chosen, and the knee of the score.
+    """
 
     choice: Event
     early: Event | None
+    centres: Event | None = None
+    knee: int = 0
 
 
 @dataclass(frozen=True)
@@ -148,8 +153,9 @@ class TreePlan:
         """What a record meets on its way from a node of this level (0: the root) to its leaf."""
         if level == len(self.levels):
             return Sequential((self.leaves,))
-        stop = self.stop_or_go_on(level)
-        return Sequential((self.levels[level].choice, *(self.path(level + 1).parts if stop is None else (stop,))))
+        stop, here = self.stop_or_go_on(level), self.levels[level]
+        before = () if here.centres is None else (here.centres,)
+        return Sequential((*before, here.choice, *(self.path(level + 1).parts if stop is None else (stop,))))
 
     def stop_or_go_on(self, level: int) -> Parallel | None:
         """What follows the choice of a level where nodes may stop; those that do share no record with all others."""
@@ -159,17 +165,19 @@ class TreePlan:
 
 @dataclass(frozen=True)
 class PrivaTreePlan(Plan):
-    """Quantiles that all trees share, if they are used, then one tree after the other."""
+    """A regression target's window and quantiles that all trees share, if they are used, then tree after tree."""
 
     depth: int
     quantiles: tuple[OfFeature, ...]
     trees: tuple[TreePlan, ...]
+    window: Event | None = None
 
     @property
     def whole(self) -> Sequential:
         """Costs add up along a path; siblings see disjoint records."""
         paths = (part for tree in self.trees for part in tree.path().parts)
-        return Sequential((*(of.event for of in self.quantiles), *paths))
+        window = () if self.window is None else (self.window,)
+        return Sequential((*window, *(of.event for of in self.quantiles), *paths))
 
     @property
     def first(self) -> Event:
@@ -181,3 +189,14 @@ class PrivaTreePlan(Plan):
     def facts(self) -> dict[str, object]:
         """The depth, which may be less than what was asked for."""
         return {"depth": self.depth}
+
+
+def no_worse_pure(asked: Allowance, plan: PrivaTreePlan) -> bool:
+    """Whether a plan for a delta chooses splits no better than one for pure epsilon, a stronger guarantee.
+
+    A part p of the budget buys a selection of rate ``p epsilon``, or ``sqrt(8 p rho)``.
+    """
+    spent = plan.first.cost.rho
+    assert spent is not None
+    assert asked.rho is not None
+    return spent / asked.rho * asked.epsilon**2 >= 8 * asked.rho

@@ -8,17 +8,27 @@ depend on how many there are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier
 from privet.estimators.learning import Hints, Sharing
 from privet.estimators.objectives import Objective
-from privet.learners.privatree.plan import LevelPlan, PrivaTreePlan, TreeBudget, TreePlan, label_error, tree_budget
+from privet.learners.privatree.plan import (
+    LevelPlan,
+    PrivaTreePlan,
+    TreeBudget,
+    TreePlan,
+    label_error,
+    no_worse_pure,
+    tree_budget,
+)
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts, LeafLabels
 from privet.parameters import RowsHint, check_choice, check_whole, exact
@@ -38,6 +48,7 @@ from privet.trees.structure import FeatureCodes
 
 LeafKind = Literal["labels", "counts"]
 GridRule = Literal["schema", "quantiles", "jointexp"]
+Number = TypeVar("Number", bound=np.generic)
 GrownLeaves = tuple[list[int], IntArray]  # the tree and the values of each
 
 BINS = 255  # as fine as codes of one byte allow; a finer public grid costs next to nothing
@@ -80,7 +91,7 @@ class PrivaTree:
         On its way from the root to a leaf a record meets one selection a level and one label: costs add up along a
         path, and siblings see disjoint records.
         """
-        score, part = SCORES[self.criterion], _times(share, Fraction(1, self._passes))
+        score, part = SCORES[self.criterion], times(share, Fraction(1, self._passes))
         n_rows = None if hints.n_rows is None else hints.n_rows * self._passes // self.n_trees
         n_candidates = count_candidates(FeatureCodes.of(encoding))
         worst = label_error(encoding.n_classes) * (BUDGET_OF_COUNTS_OVER_LABELS if self.leaves == "counts" else 1)
@@ -91,7 +102,7 @@ class PrivaTree:
         if self.grid != "schema" and any(column.ordered and column.n_values > 1 for column in encoding.columns):
             # Equation 9: as much as one level. All trees use the same quantiles.
             level_part = (1 - budget.leaves) / (1 + budget.depth)
-            quantiles = SEARCHES[self.grid].plan(encoding, terms, _times(share, level_part))
+            quantiles = SEARCHES[self.grid].plan(encoding, terms, times(share, level_part))
         make = terms.noise if self.leaves == "counts" else terms.choice
         trees = []
         for tree in range(self._passes):
@@ -99,14 +110,14 @@ class PrivaTree:
             levels = []
             for level in range(budget.depth):
                 name = f"{of_tree}splits of level {level + 1}"
-                choice = terms.choice(name, _times(part, level_part), score_range=score.range, sees=SEES)
+                choice = terms.choice(name, times(part, level_part), score_range=score.range, sees=SEES)
                 early = None
                 if self.stop:
                     # What the path has left *after* this choice: the leaves' part and that of all levels below.
                     left = budget.leaves + level_part * (budget.depth - 1 - level)
-                    early = make(f"{of_tree}leaves that stop at level {level + 1}", _times(part, left), sees=SEES)
+                    early = make(f"{of_tree}leaves that stop at level {level + 1}", times(part, left), sees=SEES)
                 levels.append(LevelPlan(choice, early))
-            leaves = make(f"{of_tree}leaves", _times(part, budget.leaves), sees=SEES)
+            leaves = make(f"{of_tree}leaves", times(part, budget.leaves), sees=SEES)
             trees.append(TreePlan(tuple(levels), leaves))
         return PrivaTreePlan(budget.depth, quantiles, tuple(trees))
 
@@ -120,7 +131,7 @@ class PrivaTree:
         grown = []
         for tree in plan.trees:
             growth = GreedyGrowth(table, Candidates.all_of(domains, rng, cuts), self.n_trees // self._passes)
-            values = _in_order(self._grow_tree(growth, release, tree))
+            values = in_order(self._grow_tree(growth, release, tree))
             grown.append((growth.finish(), values))
         trees = ExplicitTrees.join([tree for tree, _ in grown])
         values = np.concatenate([values for _, values in grown])
@@ -139,7 +150,7 @@ class PrivaTree:
         if early is None or scope is None:
             growth.split(release.choose(growth.scores(SCORES[self.criterion]), choice))  # lines 13 and 14
             return self._grow_tree(growth, release, tree, level + 1)
-        scores = growth.scores(SCORES[self.criterion], _stop_bonus(growth.n_candidates, choice))
+        scores = growth.scores(SCORES[self.criterion], stop_bonus_of(growth.n_candidates, choice))
         chosen = release.choose(scores, choice)
         stopped, counts, trees = chosen == growth.n_candidates, growth.leaf_counts, np.array(growth.open_trees)
         growth.split(chosen)
@@ -157,19 +168,20 @@ class PrivaTree:
         return release.noisy(counts, event) if self.leaves == "counts" else release.choose(counts, event)
 
 
-def _stop_bonus(n_candidates: int, choice: Event) -> int:
+def stop_bonus_of(n_candidates: int, choice: Event) -> int:
     """Return the bonus that makes stopping as likely as all splits together, if no split gains anything."""
     return int(head_start(n_candidates, choice.parameter))
 
 
-def _in_order(leaves: list[GrownLeaves]) -> IntArray:
+def in_order(leaves: Sequence[tuple[list[int], NDArray[Number]]]) -> NDArray[Number]:
     """Return leaves' values tree by tree; within a tree those that stopped earlier come first."""
     trees = np.concatenate([trees for trees, _ in leaves])
-    values: IntArray = np.concatenate([values for _, values in leaves])[np.argsort(trees, kind="stable")]
+    values: NDArray[Number] = np.concatenate([values for _, values in leaves])[np.argsort(trees, kind="stable")]
     return values
 
 
-def _times(share: Share | None, part: Fraction) -> Share | None:
+def times(share: Share | None, part: Fraction) -> Share | None:
+    """Return a part of a budget; None of none."""
     return None if share is None else share * part
 
 
@@ -297,18 +309,13 @@ class PrivaTreeClassifier(PrivateClassifier):
         self.n_jobs = n_jobs
 
     def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
-        """Stay with pure epsilon, a stronger guarantee, where it chooses splits no worse.
-
-        A part p of the budget buys a selection of rate ``p epsilon``, or ``sqrt(8 p rho)``.
-        """
+        """Stay with pure epsilon, a stronger guarantee, where it chooses splits no worse."""
         asked, learner = super()._allowance(encoding, terms, hints), self._learner()
         if asked is None or asked.rho is None or self.grid != "schema":
             return asked
         known = Hints(hints.n_rows or RECORDS_WITHOUT_HINT)
-        spent = learner.plan(encoding, terms, asked.whole, known).first.cost.rho
-        assert spent is not None
-        part = spent / asked.rho
-        return Allowance.of(self.epsilon) if part * asked.epsilon**2 >= 8 * asked.rho else asked
+        plan = learner.plan(encoding, terms, asked.whole, known)
+        return Allowance.of(self.epsilon) if no_worse_pure(asked, plan) else asked
 
     def _learner(self) -> PrivaTree:
         check_whole("max_depth", self.max_depth, 1, 12)

@@ -1,0 +1,269 @@
+"""PrivaTree for a regression target: one readable tree whose leaves have a number each.
+
+Ours; the paper has classes only. As there, every node makes one private selection among all splits of all features.
+Splits are scored by residuals around a centre that every node releases first, added up on either side of the split
+(`privet.trees.scores.deviations`): against the noise that is a far stronger signal than the sum of squared errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from privet.estimators.learning import Hints, Sharing
+from privet.learners.privatree.plan import LevelPlan, PrivaTreePlan, TreePlan
+from privet.learners.privatree.regression_plan import (
+    COUNT_WEIGHT,
+    Criterion,
+    knee_of,
+    regression_budget,
+    sums_event,
+)
+from privet.learners.privatree.tree import BINS, SEARCHES, SEES, GridRule, in_order, stop_bonus_of, times
+from privet.mechanisms.release import Release
+from privet.models.regression_forest import RegressionForest
+from privet.privacy.events import Event
+from privet.privacy.terms import Share, Terms
+from privet.randomness.public import PublicRng
+from privet.schema.encoding import Encoding, RangeTarget
+from privet.tables import Table
+from privet.tables.protocol import Block, Floats, IntArray
+from privet.trees.candidates import Candidates, count_candidates
+from privet.trees.explicit_trees import ExplicitTrees
+from privet.trees.residual_growth import ResidualGrowth
+from privet.trees.scores import RESIDUAL, deviations
+from privet.trees.structure import FeatureCodes
+
+CELLS = 64  # of the target's range, whose counts find the window
+TAIL = 0.02  # of the records beyond either end of the window
+NOISE_IN_CELL = 1.0  # deviations of the noise that are taken from every cell's count
+LEAF_REACH = Fraction(3, 2)  # how far from its centre a leaf's targets count, in reaches of the window
+
+GrownLeaves = tuple[list[int], Floats]  # the tree of each, and the place and number of records of each
+
+
+class Window(NamedTuple):
+    """Where most of the target's values are, in levels: residuals are held within `reach` of a node's centre."""
+
+    centre: int
+    reach: int
+
+
+@dataclass(frozen=True)
+class TargetCells:
+    """Kernel: how many records there are in each of `CELLS` equal cells of the target's range.
+
+    *Privacy.* Adding or removing a record changes one count by one.
+    """
+
+    levels: int
+
+    def __call__(self, block: Block) -> IntArray:
+        """Return int64 counts."""
+        known = block.target[block.target >= 0].astype(np.int64)
+        return np.bincount(known * CELLS // self.levels, minlength=CELLS).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class PrivaTreeForRegression:
+    """The learner: a window, then splits level by level around centres, then a number for each leaf."""
+
+    max_depth: int = 4
+    n_trees: int = 1
+    composition: Sharing = "sequential"
+    criterion: Criterion = "mix"
+    grid: GridRule = "schema"
+    bins: int = BINS
+    stop: bool = False
+
+    @property
+    def _passes(self) -> int:
+        """How many times all records are used: trees on disjoint records grow together."""
+        return self.n_trees if self.composition == "sequential" else 1
+
+    def uses_rows(self, encoding: Encoding, share: Share) -> bool:
+        """Whether depth, window and knees depend on the number of records: always."""
+        return True
+
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> PrivaTreePlan:
+        """Divide the budget over window, quantiles, trees, levels and leaves.
+
+        On its way from the root to a leaf a record meets a centre and a selection a level, and one leaf: costs add up
+        along a path, and siblings see disjoint records.
+        """
+        n_candidates = count_candidates(FeatureCodes.of(encoding))
+        n_rows = None if hints.n_rows is None else hints.n_rows * self._passes // self.n_trees
+        searched = self.grid != "schema" and any(column.ordered and column.n_values > 1 for column in encoding.columns)
+        budget = regression_budget(
+            self.max_depth, n_candidates, share, terms, n_rows, passes=self._passes, quantiles=searched
+        )
+        trees_share = times(share, 1 - budget.window)
+        window = None
+        if budget.window:
+            window = terms.noise("spread of the target", times(share, budget.window))
+        # All trees use the same quantiles.
+        quantiles = SEARCHES[self.grid].plan(encoding, terms, times(trees_share, budget.quantiles)) if searched else ()
+        part = times(trees_share, (1 - budget.quantiles) / self._passes)
+        # A tree's parts are of what the quantiles leave, which are paid for once.
+        scale = 1 / (1 - budget.quantiles)
+        trees = []
+        for tree in range(self._passes):
+            of_tree = f"tree {tree + 1}: " if self._passes > 1 else ""
+            levels = []
+            for level, level_part in enumerate(budget.levels):
+                levels.append(
+                    LevelPlan(
+                        terms.choice(
+                            f"{of_tree}splits of level {level + 1}",
+                            times(part, level_part * scale),
+                            score_range=deviations(RESIDUAL).range,
+                            sees=SEES,
+                        ),
+                        self._early(terms, of_tree, level, times(part, budget.left_after(level) * scale)),
+                        sums_event(
+                            terms, f"{of_tree}centres of level {level + 1}", times(part, budget.centre * scale), SEES
+                        ),
+                        knee_of(self.criterion, level_part * scale, part, terms, n_rows, level, n_candidates),
+                    )
+                )
+            leaves = sums_event(terms, f"{of_tree}leaves", times(part, budget.leaves * scale), SEES)
+            trees.append(TreePlan(tuple(levels), leaves))
+        return PrivaTreePlan(budget.depth, quantiles, tuple(trees), window)
+
+    def _early(self, terms: Terms, of_tree: str, level: int, left: Share | None) -> Event | None:
+        name = f"{of_tree}leaves that stop at level {level + 1}"
+        return sums_event(terms, name, left, SEES) if self.stop else None
+
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: PrivaTreePlan) -> RegressionForest:
+        """Find the window and the cuts, then grow tree by tree."""
+        domains, cuts = FeatureCodes.of(table.encoding), None
+        window = find_window(table, release, plan.window)
+        if self.grid != "schema":
+            cuts = SEARCHES[self.grid].run(table, release, plan.quantiles)
+        if self.n_trees > self._passes:
+            table = release.coins(table, self.n_trees, ResidualGrowth.STATE)
+        grown = []
+        for tree in plan.trees:
+            growth = ResidualGrowth(table, Candidates.all_of(domains, rng, cuts), self.n_trees // self._passes)
+            centres = np.full(growth.n_open, window.centre, np.int64)
+            leaves = in_order(_TreeGrowth(growth, release, tree, window, _levels_of(table)).grow(centres))
+            grown.append((growth.finish(), leaves))
+        trees = ExplicitTrees.join([tree for tree, _ in grown])
+        values = np.concatenate([values for _, values in grown])
+        return RegressionForest(
+            table.encoding, trees, np.ascontiguousarray(values[:, 0]), values[:, 1].round().astype(np.int64)
+        )
+
+
+@dataclass(frozen=True)
+class _TreeGrowth:
+    """One tree, or all on disjoint records, on its way down; what is passed on are centres, which are public."""
+
+    growth: ResidualGrowth
+    release: Release
+    tree: TreePlan
+    window: Window
+    n_levels: int  # of the target
+
+    def grow(self, centres: IntArray, level: int = 0) -> list[GrownLeaves]:
+        """Grow the open nodes and all below them; return the leaves that they become."""
+        growth, release, tree = self.growth, self.release, self.tree
+        if level == len(tree.levels):
+            return [(growth.open_trees, self._leaves(self._sums(centres, self._leaf_reach), centres, tree.leaves))]
+        here, scope = tree.levels[level], tree.stop_or_go_on(level)
+        assert here.centres is not None
+        centres = self._centres(centres, here.centres)
+        score, reach = deviations(here.knee), self.window.reach
+        if here.early is None or scope is None:
+            chosen = release.choose(growth.scores(score, centres, reach), here.choice)
+            growth.split(chosen)
+            return self.grow(np.repeat(centres, 2), level + 1)
+        bonus = stop_bonus_of(growth.n_candidates, here.choice)
+        chosen = release.choose(growth.scores(score, centres, reach, bonus), here.choice)
+        stopped, trees = chosen == growth.n_candidates, np.array(growth.open_trees)
+        sums = self._sums(centres, self._leaf_reach)[stopped]
+        growth.split(chosen)
+        leaves: list[GrownLeaves] = []
+        with release.parallel(scope):
+            if stopped.any():
+                leaves.append((trees[stopped].tolist(), self._leaves(sums, centres[stopped], here.early)))
+            if growth.n_open:
+                with release.branch(tree.path(level + 1)):
+                    leaves.extend(self.grow(np.repeat(centres[~stopped], 2), level + 1))
+        return leaves
+
+    @property
+    def _leaf_reach(self) -> int:
+        return min(int(self.window.reach * LEAF_REACH), self.n_levels)
+
+    def _sums(self, centres: IntArray, reach: int) -> IntArray:
+        """Return numbers of records and sums of residuals, weighted as they are released."""
+        sums = self.growth.sums(centres, reach)
+        sums[:, 0] *= COUNT_WEIGHT
+        return sums
+
+    def _centres(self, centres: IntArray, event: Event) -> IntArray:
+        """Release the mean of every open node, and return it as the node's centre."""
+        released = self.release.noisy(self._sums(centres, self.window.reach), event)
+        moved, _ = shrunk_means(released, event)
+        return np.rint(self._held(centres + moved * self.window.reach)).astype(np.int64)
+
+    def _leaves(self, sums: IntArray, centres: IntArray, event: Event) -> Floats:
+        """Release the mean of leaves; return their places within the range, and about how many records they have."""
+        moved, records = shrunk_means(self.release.noisy(sums, event), event)
+        places = self._held(centres + moved * self._leaf_reach) / (self.n_levels - 1)
+        return np.column_stack([places, records])
+
+    def _held(self, levels: Floats) -> Floats:
+        return np.clip(levels, 0.0, self.n_levels - 1.0)
+
+
+def find_window(table: Table, release: Release, event: Event | None) -> Window:
+    """Find where most of the target's values are, by noisy counts of cells; the whole range where none is planned.
+
+    What may be noise is taken from every count, and then the tails. Where too little is left to be trusted, it is the
+    whole range as well.
+    """
+    levels = _levels_of(table)
+    whole = Window(levels // 2, -(-levels // 2))
+    if event is None:
+        return whole
+    counts = release.noisy(table.aggregate(TargetCells(levels)), event).astype(np.float64)
+    found = np.maximum(counts - NOISE_IN_CELL * event.deviation, 0.0)
+    if found.sum() <= CELLS * event.deviation / 2:
+        return whole
+    shares = np.cumsum(found) / found.sum()
+    low = int(np.searchsorted(shares, TAIL, side="right"))
+    high = int(np.searchsorted(shares, 1 - TAIL)) + 1
+    cell = levels / CELLS
+    centre = float((found * (np.arange(CELLS) + 0.5)).sum() / found.sum()) * cell
+    reach = max(high * cell - centre, centre - low * cell, cell)
+    return Window(round(centre), min(round(reach), whole.reach))
+
+
+def shrunk_means(released: IntArray, event: Event) -> tuple[Floats, Floats]:
+    """Return the mean residual of each node in units of the reach, shrunk by how noisy it is, and numbers of records.
+
+    Nodes' means are taken to lie around zero, since residuals are around a centre, with a variance t that is what the
+    released sums have beyond their noise: ``t = max(0, sum of (G^2 - s^2)) / sum of n^2``. Then ``t / (t + s^2 / n^2)``
+    times the released mean is the best linear guess. Without noise it is the mean itself.
+
+    *Privacy.* Post-processing of released sums.
+    """
+    noise = event.deviation / RESIDUAL
+    records = np.maximum(released[:, 0] / COUNT_WEIGHT, 0.0)
+    # A number below its own noise is known to be small, not how small.
+    n = np.maximum(records, max(1.0, event.deviation / COUNT_WEIGHT))
+    total = released[:, 1] / RESIDUAL
+    spread = max(0.0, float((total**2 - noise**2).sum())) / float((n**2).sum())
+    variance = (noise / n) ** 2
+    weight = spread / (spread + variance) if noise and spread else np.full(n.shape, 0.0 if noise else 1.0)
+    return np.clip(weight * total / n, -1.0, 1.0), records
+
+
+def _levels_of(table: Table) -> int:
+    assert isinstance(table.encoding.target, RangeTarget)
+    return table.encoding.target.levels

@@ -1,0 +1,145 @@
+"""How a tree for a regression target divides its budget, and the plan that follows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from privet.learners.privatree.plan import rate
+from privet.privacy.events import Event
+from privet.privacy.terms import Share, Terms
+from privet.trees.scores import RESIDUAL
+
+Criterion = Literal["mix", "squares", "deviations"]
+
+# Parts of the budget; found on columns of magic and pol, two of the arena's tuning sets.
+WINDOW_PART = Fraction(1, 20)
+LEAF_PART = Fraction(3, 20)
+CENTRE_PART, MOST_CENTRE_PART = Fraction(1, 25), Fraction(1, 5)  # for each level, and for all of them
+LEVEL_GROWTH = Fraction(3, 2)  # what a level gets over the one above it, whose nodes have more records
+
+# Of a level: the records of an average node, times the rate of its selection over the logarithm of the number of
+# candidates. Below the first a level only adds noise; at the second the score is the sum of squares.
+LEAST_SIGNAL, SQUARES_FROM = 5, 500
+KNEE_WITHOUT_HINT = Fraction(1, 10)
+LEAST_WINDOW_SIGNAL = 200  # records times epsilon of the window's counts
+
+COUNT_WEIGHT = RESIDUAL // 4  # what a record adds to a node's number of records, beside a residual of up to RESIDUAL
+
+
+@dataclass(frozen=True)
+class RegressionBudget:
+    """Parts of the whole: what finds the target's window, and of each tree's the levels, their centres, the leaves."""
+
+    window: Fraction
+    quantiles: Fraction
+    levels: tuple[Fraction, ...]
+    centre: Fraction
+    leaves: Fraction
+
+    @property
+    def depth(self) -> int:
+        """Number of levels of splits."""
+        return len(self.levels)
+
+    def left_after(self, level: int) -> Fraction:
+        """Return what a path has left after the choice of a level."""
+        below = self.levels[level + 1 :]
+        return self.leaves + sum(below, Fraction(0)) + self.centre * len(below)
+
+
+def regression_budget(
+    max_depth: int,
+    n_candidates: int,
+    share: Share | None,
+    terms: Terms,
+    n_rows: int | None,
+    *,
+    passes: int = 1,
+    quantiles: bool = False,
+) -> RegressionBudget:
+    """Divide a budget; the tree's parts are of what each of `passes` trees gets of what the window leaves.
+
+    Parameters
+    ----------
+    max_depth : int
+        The most levels. Where the number of records is known, levels that the budget cannot pay for are left out.
+    n_candidates : int
+        Number of splits to choose among.
+    share : Share or None
+        The whole budget; None without privacy.
+    terms : Terms
+        Neighbours and unit.
+    n_rows : int, optional
+        A public guess at the number of records of each tree.
+    passes : int
+        How many times all records are used.
+    quantiles : bool
+        Whether private quantiles get as much as an average level.
+
+    Examples
+    --------
+    >>> divided = regression_budget(3, 1000, Share(epsilon=Fraction(1)), Terms(), 20_000)
+    >>> [str(part) for part in (divided.window, *divided.levels, divided.centre, divided.leaves)]
+    ['1/20', '292/1805', '438/1805', '657/1805', '1/25', '3/20']
+    """
+    window = WINDOW_PART if _pays_for_window(share, terms, n_rows) else Fraction(0)
+    of_tree = None if share is None else share * ((1 - window) / passes)
+    if n_candidates == 0:
+        return RegressionBudget(window, Fraction(0), (), Fraction(0), Fraction(1))
+    depth = max_depth
+    while depth > 1 and of_tree is not None and n_rows is not None:
+        divided = _levels(depth, window, quantiles)
+        if _signal(of_tree, divided.levels[-1], terms, n_rows, depth - 1, n_candidates) >= LEAST_SIGNAL:
+            break
+        depth -= 1
+    return _levels(depth, window, quantiles)
+
+
+def knee_of(
+    criterion: Criterion,
+    part: Fraction,
+    share: Share | None,
+    terms: Terms,
+    n_rows: int | None,
+    level: int,
+    n_candidates: int,
+) -> int:
+    """Return the knee of a level's score: the more signal there is, the nearer to the sum of squares."""
+    if criterion != "mix" or share is None:
+        return 1 if criterion == "deviations" else RESIDUAL
+    if n_rows is None:
+        return int(KNEE_WITHOUT_HINT * RESIDUAL)
+    strength = _signal(share, part, terms, n_rows, level, n_candidates) / SQUARES_FROM
+    return max(1, min(RESIDUAL, round(strength * RESIDUAL)))
+
+
+def sums_event(terms: Terms, name: str, share: Share | None, sees: str) -> Event:
+    """Plan the release of numbers of records and sums of residuals, both at once.
+
+    *Privacy.* A record changes one number by `COUNT_WEIGHT` and one sum by at most `RESIDUAL` either way.
+    """
+    l1, l2_squared = RESIDUAL + COUNT_WEIGHT, RESIDUAL**2 + COUNT_WEIGHT**2
+    return terms.noise(name, share, l1=l1, l2_squared=l2_squared, signed=True, sees=sees)
+
+
+def _levels(depth: int, window: Fraction, quantiles: bool) -> RegressionBudget:
+    centre = min(CENTRE_PART, MOST_CENTRE_PART / depth)
+    left = 1 - LEAF_PART - centre * depth
+    of_quantiles = left / (depth + 1) if quantiles else Fraction(0)
+    weights = [LEVEL_GROWTH**level for level in range(depth)]
+    levels = tuple((left - of_quantiles) * weight / sum(weights) for weight in weights)
+    return RegressionBudget(window, of_quantiles, levels, centre, LEAF_PART)
+
+
+def _signal(share: Share, part: Fraction, terms: Terms, n_rows: int, level: int, n_candidates: int) -> float:
+    of_node = n_rows / float(terms.steps * 2**level)
+    return of_node * rate(share * part) / math.log(max(2, n_candidates))
+
+
+def _pays_for_window(share: Share | None, terms: Terms, n_rows: int | None) -> bool:
+    if share is None:
+        return False
+    return n_rows is None or n_rows * rate(share * WINDOW_PART) >= LEAST_WINDOW_SIGNAL * terms.steps

@@ -1,0 +1,135 @@
+"""The scikit-learn estimator around PrivaTree for a regression target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from privet.estimators.base import PrivateRegressor
+from privet.estimators.learning import Hints, Sharing
+from privet.learners.privatree.plan import no_worse_pure
+from privet.learners.privatree.regression import PrivaTreeForRegression
+from privet.learners.privatree.regression_plan import Criterion
+from privet.learners.privatree.tree import BINS, FINE_BINS, RECORDS_WITHOUT_HINT, SEARCHES, GridRule
+from privet.parameters import RowsHint, check_choice, check_whole
+from privet.privacy.terms import Allowance, Terms
+from privet.schema.encoding import Encoding
+from privet.schema.schema import Schema
+
+CRITERIA = ("mix", "squares", "deviations")
+
+
+class PrivaTreeRegressor(PrivateRegressor):
+    """One readable tree for a target within a public range; splits are chosen privately among all possible splits.
+
+    Use it where people should be able to read the model. `model_.plot()`, `model_.export_text()` and `model_.rules()`
+    show what was learned. `BoostingRegressor` is more accurate.
+
+    Parameters
+    ----------
+    epsilon, delta, schema, max_depth, n_trees, composition, grid, stop, bins, random_state, n_jobs
+        As for `PrivaTreeClassifier`; the schema's target is ``Numeric(low, high)``. Values beyond are clipped. Several
+        trees predict their mean.
+    criterion : {"mix", "squares", "deviations"}, default="mix"
+        What makes a split a good one; see `privet.trees.scores.deviations`. *squares*: a small sum of squared errors,
+        as for CART. *deviations*: sums of residuals far from zero on both sides, which is a far stronger signal.
+        *mix*: squares for differences that are small against a threshold, deviations beyond; the more records and
+        budget a level has, the higher is the threshold, so that large data gets CART's splits.
+    n_rows_hint : int, "unknown" or None, default=None
+        A public guess at the number of records; its order of magnitude is enough. It decides the depth, the threshold
+        of "mix", and whether the target's window is looked for. Never compared with the data. None: a noisy number is
+        bought with a small part of the budget, or taken for free where it is public (`privet.estimators.counting`).
+        "unknown": do without.
+
+    Attributes
+    ----------
+    model_ : RegressionForest
+        The released tree or trees.
+    privacy_ : Ledger
+        What was spent, and the guarantee.
+
+    Notes
+    -----
+    *Privacy.* The schema declares the neighbours. *Window*: counts of 64 equal cells of the target's range, of
+    sensitivity one, tell where most values are (a twentieth of the budget, where there is enough data for it).
+    *Centres*: each node of a level releases its number of records and the sum of their residuals: targets less the
+    parent's centre, held within the window's width. A record changes the two by a fixed weight and by at most one unit
+    (`privet.learners.privatree.regression_plan.sums_event`); nodes of a level are disjoint. *Splits*: one selection a
+    level by sums of residuals around these centres, of a range that does not depend on the number of features
+    (`privet.trees.scores.deviations`). *Leaves*: as centres. Costs add up over levels and leaves. Every node is split
+    down to the planned depth, and every leaf goes through the mechanism, whether or not a record reached it. With
+    `stop`, the node's own score is one more candidate of the same range, plus a public constant; a leaf that stops
+    spends what its path has left. Values of leaves are shrunk towards those of their parents by how noisy they are,
+    which is post-processing, as is all else.
+
+    Without privacy (``epsilon=None``) residuals are not held within a window, and the score is the sum of squares: it
+    is CART's tree, on the schema's grid.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from privet import Numeric, PrivaTreeRegressor, Schema
+    >>> schema = Schema({"x": Numeric(0, 1)}, target=Numeric(0, 10))
+    >>> X = np.linspace(0, 1, 4000).reshape(-1, 1)
+    >>> tree = PrivaTreeRegressor(epsilon=2.0, schema=schema, max_depth=2).fit(X, np.where(X[:, 0] > 0.5, 8.0, 2.0))
+    >>> tree.privacy_.epsilon
+    2.0
+    >>> bool(abs(tree.predict([[0.05]])[0] - 2) < 0.5)
+    True
+    """
+
+    def __init__(
+        self,
+        epsilon: float | None = 1.0,
+        delta: float = 0.0,
+        schema: Schema | None = None,
+        *,
+        max_depth: int = 4,
+        n_trees: int = 1,
+        composition: Sharing = "sequential",
+        criterion: Criterion = "mix",
+        grid: GridRule = "schema",
+        stop: bool = False,
+        bins: int = BINS,
+        n_rows_hint: RowsHint = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.schema = schema
+        self.max_depth = max_depth
+        self.n_trees = n_trees
+        self.composition = composition
+        self.criterion = criterion
+        self.grid = grid
+        self.stop = stop
+        self.bins = bins
+        self.n_rows_hint = n_rows_hint
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
+        """Stay with pure epsilon, a stronger guarantee, where it chooses splits no worse."""
+        asked, learner = super()._allowance(encoding, terms, hints), self._learner()
+        if asked is None or asked.rho is None or self.grid != "schema":
+            return asked
+        known = Hints(hints.n_rows or RECORDS_WITHOUT_HINT)
+        plan = learner.plan(encoding, terms, asked.whole, known)
+        return Allowance.of(self.epsilon) if no_worse_pure(asked, plan) else asked
+
+    def _learner(self) -> PrivaTreeForRegression:
+        check_whole("max_depth", self.max_depth, 1, 12)
+        check_whole("n_trees", self.n_trees, 1, 10_000)
+        check_choice("composition", self.composition, ("sequential", "disjoint"))
+        check_choice("criterion", self.criterion, CRITERIA)
+        check_choice("grid", self.grid, ("schema", *SEARCHES))
+        check_whole("bins", self.bins, 2, 4096)
+        return PrivaTreeForRegression(
+            int(self.max_depth),
+            int(self.n_trees),
+            self.composition,
+            self.criterion,
+            self.grid,
+            int(self.bins) if self.grid == "schema" else FINE_BINS,
+            bool(self.stop),
+        )
