@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privet.trees.scores import SCORES, score_of_counts
+from privet.trees.scores import RESIDUAL, SCORES, deviations, score_of_counts, score_of_residuals
 
 pytestmark = pytest.mark.law
 
@@ -58,3 +58,65 @@ def test_a_score_is_its_formula_rounded_down_to_the_grid(name, counts):
 def test_the_range_is_tight(name, share):
     moved = compiled(name, (1000, 0)) - compiled(name, (1000, 1))
     assert moved >= share * SCORES[name].range
+
+
+UNIT = 6  # a small grid, on which all small cases can be tried
+
+
+def by_formula(n, total, knee):
+    if n == 0:
+        return Fraction(0)
+    mean = Fraction(abs(total), n)
+    return n * (mean**2 / knee if mean <= knee else 2 * mean - knee)
+
+
+@pytest.mark.parametrize("knee", [1, 2, 3, 5, 6])
+def test_an_added_residual_moves_every_score_of_deviations_within_one_interval(knee):
+    for residual in range(-UNIT, UNIT + 1):
+        changes = [
+            score_of_residuals(knee, n + 1, total + residual) - score_of_residuals(knee, n, total)
+            for n in range(8)
+            for total in range(-UNIT * n, UNIT * n + 1)
+        ]
+        assert max(changes) - min(changes) <= 4 * UNIT
+        assert min(changes) >= -2 * abs(residual) - knee
+
+
+sums = st.integers(0, 2**31 - 2).flatmap(lambda n: st.tuples(st.just(n), st.integers(-n * RESIDUAL, n * RESIDUAL)))
+
+
+@given(sums=sums, knee=st.integers(1, RESIDUAL))
+def test_a_score_of_deviations_is_its_formula_rounded_down(sums, knee):
+    assert score_of_residuals(knee, *sums) == by_formula(*sums, knee).__floor__()
+
+
+@given(first=sums, second=sums, knee=st.integers(1, RESIDUAL), residual=st.integers(-RESIDUAL, RESIDUAL))
+def test_an_added_residual_moves_any_two_scores_apart_by_at_most_the_range(first, second, knee, residual):
+    def change(n, total):
+        return score_of_residuals(knee, n + 1, total + residual) - score_of_residuals(knee, n, total)
+
+    assert abs(change(*first) - change(*second)) <= deviations(knee).range
+
+
+@pytest.mark.parametrize("knee", [1, RESIDUAL // 10, RESIDUAL])
+def test_the_range_of_deviations_is_tight(knee):
+    def change(mean):
+        n = 10**6
+        return score_of_residuals(knee, n + 1, mean * n + RESIDUAL) - score_of_residuals(knee, n, mean * n)
+
+    assert change(RESIDUAL) - change(-RESIDUAL) >= 0.99 * deviations(knee).range
+
+
+def test_with_the_knee_at_the_end_splits_rank_as_by_squared_errors():
+    rng = np.random.default_rng(0)
+    residuals = rng.integers(-RESIDUAL, RESIDUAL, 40)
+
+    def squares(part):
+        return ((part - part.mean()) ** 2).sum()
+
+    scores = [
+        sum(score_of_residuals(RESIDUAL, part.size, int(part.sum())) for part in np.split(residuals, [cut]))
+        for cut in range(1, 40)
+    ]
+    errors = [sum(map(squares, np.split(residuals, [cut]))) for cut in range(1, 40)]
+    assert np.argsort(scores).tolist() == np.argsort([-error for error in errors]).tolist()

@@ -24,6 +24,7 @@ _STAGES = (
     (re.compile(r"base: .*|sums of gradients", re.DOTALL), "base"),
     (re.compile(r"round \d+: .*|.*\brounds", re.DOTALL), "rounds"),
     (re.compile(r"splits of level \d+"), "splits"),
+    (re.compile(r"centres of level \d+"), "centres"),
 )
 
 

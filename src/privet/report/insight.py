@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from privet.errors import ParameterError
 from privet.models.reading import code_in_words, interval_in_words
+from privet.models.regression_forest import RegressionForest
 from privet.parameters import public_rng
 from privet.schema.encoding import Column, Encoding
 
@@ -35,7 +36,7 @@ class VoteCurve:
     ends : int array
         The last code of each step; a category, "other" and "missing" are steps of their own.
     votes : float array of shape (n_steps, n_classes)
-        The average share of the vote for each class.
+        The average share of the vote for each class; of a regression, the average place within the target's range.
     """
 
     feature: int
@@ -44,17 +45,26 @@ class VoteCurve:
 
 
 def importances(model: Any) -> NDArray[np.float64]:
-    """Return for each feature how much of the vote moves, on average, when that feature alone is drawn anew."""
+    """Return for each feature how much of the vote, or how far the prediction, moves when it alone is drawn anew."""
     rng = public_rng(SEED)
     codes = _uniform(model.encoding, rng)
-    before = model.votes(codes)
+    before = said(model, codes)
     moved = np.zeros(model.encoding.n_features)
     again = _uniform(model.encoding, rng)
     for feature in range(model.encoding.n_features):
         changed = codes.copy()
         changed[feature] = again[feature]
-        moved[feature] = np.abs(model.votes(changed) - before).sum(axis=1).mean() / 2
+        moved[feature] = np.abs(said(model, changed) - before).sum(axis=1).mean() / (2 if before.shape[1] > 1 else 1)
     return moved
+
+
+def said(model: Any, codes: NDArray[Any]) -> NDArray[np.float64]:
+    """Return what a model says of each record: shares of the vote, or the place within the target's range."""
+    if not isinstance(model, RegressionForest):
+        votes: NDArray[np.float64] = model.votes(codes)
+        return votes
+    width = model.target.high - model.target.low
+    return ((model.numbers(codes) - model.target.low) / width)[:, np.newaxis]
 
 
 def shape(model: Any, feature: int) -> VoteCurve:
@@ -66,7 +76,7 @@ def shape(model: Any, feature: int) -> VoteCurve:
     others = _uniform(model.encoding, public_rng(SEED))[:, :ROWS_PER_CODE]
     rows = np.tile(others, (1, len(ends)))
     rows[feature] = np.repeat(ends, others.shape[1]).astype(rows.dtype)
-    votes = model.votes(np.ascontiguousarray(rows)).reshape(len(ends), others.shape[1], -1).mean(axis=1)
+    votes = said(model, np.ascontiguousarray(rows)).reshape(len(ends), others.shape[1], -1).mean(axis=1)
     column = model.encoding.columns[feature]
     changes = np.append((votes[1:] != votes[:-1]).any(axis=1), True)
     kept = changes | (ends >= column.n_values - 1) | (not column.ordered)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +13,7 @@ from privet.errors import ParameterError
 from privet.learners.boosting.additive import Additive
 from privet.markup import Markup, bullets, figure, join, paragraph, table, tag
 from privet.models.forest import Forest, LeafLabels
+from privet.models.regression_forest import RegressionForest
 from privet.privacy.certificate import noise_status
 from privet.privacy.events import Event, readable
 from privet.privacy.ledger import Ledger
@@ -21,7 +23,7 @@ from privet.privacy.terms import Terms
 from privet.privacy.text import cost_in_words, guarantee_in_words, is_pure, noise_in_words, shares
 from privet.report import additive_section
 from privet.report.charts import LINES, bars
-from privet.report.insight import importances, plain, shape, step_labels
+from privet.report.insight import VoteCurve, importances, plain, shape, step_labels
 from privet.report.shape_pictures import Drawn, shape_picture
 from privet.report.trees import forest_tree, one_tree
 from privet.report.words import PRIORS, Meaning, badge, hidden
@@ -30,6 +32,7 @@ from privet.schema.domains import Categorical, Domain
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.schema.whole_domains import Date, Integer
+from privet.tables.protocol import Floats
 
 SHAPES = 6
 BARS = 12
@@ -49,6 +52,8 @@ def learned(model: Any) -> Markup:
     idle = [name for name, i in zip(names, order, strict=True) if moved[i] == 0]
     chart = bars("Importance of the features", acting[:BARS])
     shapes = [_shape(model, feature) for feature in order[:SHAPES] if moved[feature] > 0]
+    what = "How far the prediction moves, as a part of the target's range, on average, when one feature"
+    what = what if isinstance(model, RegressionForest) else "How much of the vote moves, on average, when one feature"
     return join(
         paragraph(
             "Everything here is read off the released model, by asking it about made-up inputs: every feature drawn "
@@ -57,9 +62,7 @@ def learned(model: Any) -> Markup:
         ),
         *_tree(model),
         tag("h3", "Which features matter"),
-        figure(chart, "How much of the vote moves, on average, when one feature alone is drawn anew.")
-        if acting
-        else None,
+        figure(chart, f"{what} alone is drawn anew.") if acting else None,
         paragraph(f"Without influence: {', '.join(idle)}.", class_="note") if idle else None,
         tag("h3", "How the most important features act"),
         tag("div", *shapes, class_="small"),
@@ -67,46 +70,67 @@ def learned(model: Any) -> Markup:
 
 
 def _tree(model: Any) -> list[Markup]:
-    if not isinstance(model, Forest):
+    if not isinstance(model, Forest | RegressionForest):
         return []
     try:
         root = forest_tree(model, 0)
     except ParameterError:  # random trees that are too large to be written down
         return []
     n_trees = model.structure.n_trees
-    said = (
-        "Only labels were released of the leaves."
-        if isinstance(model.leaves, LeafLabels)
-        else "A leaf says how large a share of its records has the class that it names, and about how many there are; "
+    return one_tree("The tree" if n_trees == 1 else f"The first of {n_trees} trees", root, _what_leaves_say(model))
+
+
+def _what_leaves_say(model: Forest | RegressionForest) -> str:
+    if isinstance(model, RegressionForest):
+        return "A leaf says which number it predicts, and about how many records it has; both are noisy, as released."
+    if isinstance(model.leaves, LeafLabels):
+        return "Only labels were released of the leaves."
+    return (
+        "A leaf says how large a share of its records has the class that it names, and about how many there are; "
         "both are noisy, as released."
     )
-    return one_tree("The tree" if n_trees == 1 else f"The first of {n_trees} trees", root, said)
 
 
 def _shape(model: Any, feature: int) -> Markup:
-    curve = shape(model, feature)
-    encoding: Encoding = model.encoding
+    curve, encoding = shape(model, feature), model.encoding
+    if isinstance(model, RegressionForest):
+        low, high = model.target.low, model.target.high
+        return _steps(
+            encoding, curve, low + curve.votes * (high - low), ["prediction"], "prediction", plain, (low, high)
+        )
     classes: Any = getattr(encoding.target, "classes", ())
     # One line says all about two classes.
     shown = [len(classes) - 1] if len(classes) == 2 else list(range(min(len(classes), LINES)))
-    column, ends = encoding.columns[feature], curve.ends.tolist()
-    labels, names = tuple(step_labels(column, ends)), [str(classes[k]) for k in shown]
-    drawn = Drawn(column, tuple(ends), labels, curve.votes[:, shown], None, names, "{:.0%}".format)
-    what = f"for {names[0]}" if len(shown) == 1 else "for each class"
-    title = f"{column.name}: share of the vote {what}"
+    names = [str(classes[k]) for k in shown]
+    what = f"share of the vote {f'for {names[0]}' if len(shown) == 1 else 'for each class'}"
+    return _steps(encoding, curve, curve.votes[:, shown], names, what, "{:.0%}".format, (0.0, 1.0))
+
+
+def _steps(
+    encoding: Encoding,
+    curve: VoteCurve,
+    values: Floats,
+    names: list[str],
+    what: str,
+    number: Callable[[float], str],
+    limits: tuple[float, float],
+) -> Markup:
+    """Draw what a model says along a feature, and list it."""
+    column, ends = encoding.columns[curve.feature], curve.ends.tolist()
+    labels = tuple(step_labels(column, ends))
+    drawn = Drawn(column, tuple(ends), labels, values, None, names, number)
+    title = f"{column.name}: {what}"
     spoken = "; ".join(
-        f"{name}: from {low:.0%} to {high:.0%}"
-        for name, low, high in zip(names, drawn.values.min(axis=0), drawn.values.max(axis=0), strict=True)
+        f"{name}: from {number(low)} to {number(high)}"
+        for name, low, high in zip(names, values.min(axis=0), values.max(axis=0), strict=True)
     )
-    rows = [
-        [label, *(f"{vote:.1%}" for vote in votes)] for label, votes in zip(labels, drawn.values.tolist(), strict=True)
-    ]
-    numbers = table(
-        f"{column.name}: share of the vote", [column.name, *names], rows, numbers=frozenset(range(1, LINES + 1))
-    )
+    exact = number if number is plain else "{:.1%}".format
+    rows = [[label, *map(exact, said)] for label, said in zip(labels, values.tolist(), strict=True)]
+    listed = "prediction" if number is plain else "share of the vote"
+    numbers = table(f"{column.name}: {listed}", [column.name, *names], rows, numbers=frozenset(range(1, LINES + 1)))
     return tag(
         "div",
-        figure(shape_picture(title, f"{spoken}. All steps follow in a table.", drawn, (0.0, 1.0)), title),
+        figure(shape_picture(title, f"{spoken}. All steps follow in a table.", drawn, limits), title),
         tag("details", tag("summary", "steps" if column.ordered else "numbers"), numbers),
     )
 

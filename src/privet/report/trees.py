@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from privet.markup import Markup, bar, join, tag
 from privet.models.forest import Forest
 from privet.models.reading import Leaf, Node, question_in_words, read_tree, released
+from privet.models.regression_forest import RegressionForest
 from privet.report.insight import code_label, plain
 
 PICTURE_DEPTH = 4
@@ -53,7 +54,7 @@ def upper_levels(root: Node, depth: int) -> ShownNode:
     return _shown(root, depth)
 
 
-def forest_tree(forest: Forest, tree: int) -> Node:
+def forest_tree(forest: Forest | RegressionForest, tree: int) -> Node:
     """Return one of a forest's trees, its leaves saying what was released."""
     return read_tree(forest, tree, released(forest))
 
@@ -84,8 +85,10 @@ def _shown(node: Node, depth: int) -> ShownNode:
 
 
 def _shown_leaf(leaf: Leaf) -> ShownNode:
-    if leaf.share is None:
+    if leaf.share is None and leaf.records is None:
         return ShownNode(leaf.label, look=leaf.class_number)
+    if leaf.place is not None and leaf.records:
+        return ShownNode(leaf.label, detail=f"about {leaf.records:,} records")
     if not leaf.records:
         return ShownNode(leaf.label, detail="hardly any records", look=leaf.class_number)
     detail = f"{leaf.share:.0%} of about {leaf.records:,}"

@@ -241,14 +241,15 @@ class PrivetClassifier(_Chosen, PrivateClassifier):
 
 
 class PrivetRegressor(_Chosen, PrivateRegressor):
-    """The regressor to begin with: it chooses settings from public facts, and says why.
+    """The regressor to begin with: it chooses learner and settings from public facts, and says why.
 
     Parameters
     ----------
     epsilon, delta, schema, n_rows_hint, random_state, n_jobs
         As for `PrivetClassifier`; the schema's target is ``Numeric(low, high)``.
     goal : {"accuracy", "readable"}, default="accuracy"
-        What is wanted. *accuracy*: boosted trees. *readable*: a sum of one curve for each feature.
+        What is wanted. *accuracy*: boosted trees. *readable*: a single tree, to be read and drawn. For a sum of one
+        curve for each feature take ``BoostingRegressor(max_depth=1)``.
 
     Attributes
     ----------

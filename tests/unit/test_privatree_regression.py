@@ -1,0 +1,260 @@
+"""The tree for a regression target: what it learns, plans, releases, says and exports."""
+
+import json
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeRegressor, export_text
+
+import privet
+from privet import Categorical, Numeric, PrivaTreeRegressor, Schema
+from privet.errors import ModelFileError, NonPrivateWarning, ParameterError
+from privet.exports import codes_of, onnx_inputs, to_javascript, to_onnx, to_python, to_shap, to_sklearn_tree, to_sql
+from privet.learners.privatree.regression import CELLS, Window, find_window, shrunk_means
+from privet.learners.privatree.regression_plan import COUNT_WEIGHT, regression_budget
+from privet.models import RegressionForest, model_from_dict, model_to_dict
+from privet.privacy.terms import Share, Terms
+from privet.report import render
+from privet.testing import seeded_noise
+from privet.trees.scores import RESIDUAL
+
+SCHEMA = Schema(
+    {
+        "size": Numeric(0, 100, bins=50),
+        "age": Numeric(0, 10, missing=True),
+        "place": Categorical(["town", "village", "island"], other=True),
+    },
+    target=Numeric(0, 1000),
+)
+
+
+def houses(n=4000, seed=0):
+    rng = np.random.default_rng(seed)
+    size, age = rng.uniform(0, 100, n), rng.uniform(0, 10, n)
+    place = rng.choice(["town", "village", "island", "boat"], n)
+    price = 4 * size + np.where(place == "island", 300, 0) - 10 * age + rng.normal(0, 20, n) + 100
+    age[rng.random(n) < 0.1] = np.nan
+    return pd.DataFrame({"size": size, "age": age, "place": place}), np.clip(price, 0, 1000)
+
+
+def fitted(**settings):
+    X, y = houses()
+    return PrivaTreeRegressor(**{"epsilon": 2.0, "schema": SCHEMA, "n_rows_hint": 4000, **settings}).fit(X, y)
+
+
+def r_squared(y, predicted):
+    return 1 - ((y - predicted) ** 2).sum() / ((y - y.mean()) ** 2).sum()
+
+
+def test_without_privacy_it_is_carts_tree_on_the_same_codes():
+    X, y = houses()
+    twin = PrivaTreeRegressor(None, schema=Schema({"size": SCHEMA.features["size"]}, target=Numeric(0, 1000)))
+    with pytest.warns(NonPrivateWarning):
+        twin.fit(X[["size"]], y)
+    codes = codes_of(twin, X[["size"]])
+    cart = DecisionTreeRegressor(max_depth=4).fit(codes, y)
+    assert twin.predict(X[["size"]]) == pytest.approx(cart.predict(codes), abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"delta": 1e-6, "n_trees": 2},
+        {"criterion": "squares"},
+        {"criterion": "deviations"},
+        {"stop": True},
+        {"grid": "quantiles"},
+        {"n_trees": 3, "composition": "disjoint"},
+        {"n_rows_hint": None},
+        {"n_rows_hint": "unknown"},
+    ],
+    ids=str,
+)
+def test_it_learns_what_there_is_to_learn_and_spends_what_it_planned(settings):
+    X, y = houses()
+    with seeded_noise(1):
+        model = fitted(epsilon=8.0, **settings)
+    assert r_squared(y, model.predict(X)) > 0.6
+    planned = PrivaTreeRegressor(**{"epsilon": 8.0, "schema": SCHEMA, "n_rows_hint": 4000, **settings}).plan()
+    assert model.privacy_.cost.epsilon == planned.cost.epsilon
+    assert model.privacy_.allowance == planned.allowance
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "label"])
+def test_other_relations_cost_what_they_state(neighbours):
+    X, y = houses(500)
+    schema = Schema(SCHEMA.features, SCHEMA.target, neighbours=neighbours)
+    model = PrivaTreeRegressor(1.0, schema=schema, n_rows_hint=500).fit(X, y)
+    assert model.privacy_.proven
+    assert model.privacy_.epsilon == 1.0
+    assert all(0 <= number <= 1000 for number in model.predict(X))
+
+
+def test_units_get_noise_for_all_of_their_rows():
+    X, y = houses(500)
+    X["who"] = np.arange(500) // 2
+    schema = Schema(SCHEMA.features, SCHEMA.target, unit=privet.Unit("who", max_rows=2))
+    model = PrivaTreeRegressor(1.0, schema=schema, n_rows_hint=500).fit(X, y)
+    single = PrivaTreeRegressor(1.0, schema=SCHEMA, n_rows_hint=500).plan()
+    last, of_single = model.privacy_.events[-1], list(single.events)[-1]
+    assert model.privacy_.proven
+    assert float(last.parameter) == pytest.approx(2 * float(of_single.parameter), rel=1e-6)
+
+
+def test_fewer_records_get_fewer_levels_and_no_window():
+    def depth(n):
+        return regression_budget(6, 1000, Share(epsilon=1), Terms(), n).depth
+
+    assert [depth(n) for n in (500, 5_000, 500_000)] == sorted(depth(n) for n in (500, 5_000, 500_000))
+    assert depth(500) < depth(500_000) == 6
+    assert regression_budget(3, 1000, Share(epsilon=1), Terms(), 1_000).window == 0
+    assert regression_budget(3, 1000, Share(epsilon=1), Terms(), 100_000).window > 0
+
+
+def test_a_feature_that_cannot_be_split_leaves_one_leaf():
+    schema = Schema({"only": Categorical(["a"])}, target=Numeric(0, 10))
+    X = pd.DataFrame({"only": ["a"] * 1000})
+    model = PrivaTreeRegressor(5.0, schema=schema, n_rows_hint=1000).fit(X, [4] * 1000)
+    assert model.model_.structure.n_leaves == 1
+    assert model.predict(X)[0] == pytest.approx(4, abs=0.5)
+
+
+class _Exact:
+    """A release without noise that keeps what it is asked."""
+
+    def noisy(self, values, event):
+        return values
+
+
+class _Counts:
+    """A table whose target has these counts."""
+
+    def __init__(self, counts):
+        self.counts = counts
+        self.encoding = Schema({"x": Numeric(0, 1)}, target=Numeric(0, 1)).encoding(2)
+
+    def aggregate(self, kernel):
+        return self.counts
+
+
+def test_the_window_is_where_most_values_are():
+    event = Terms().noise("spread", Share(epsilon=1))
+    counts = np.zeros(CELLS, np.int64)
+    counts[8:16] = 10_000
+    counts[63] = 5  # a far tail
+    window = find_window(_Counts(counts), _Exact(), event)
+    cell = 65_536 / CELLS
+    assert window.centre == pytest.approx(12 * cell, abs=cell / 10)
+    assert window.reach == pytest.approx(4 * cell, abs=cell)
+
+
+def test_without_enough_records_the_window_is_the_whole_range():
+    event = Terms().noise("spread", Share(epsilon=1))
+    counts = np.zeros(CELLS, np.int64)
+    counts[3] = 20
+    assert find_window(_Counts(counts), _Exact(), event) == Window(32_768, 32_768)
+    assert find_window(_Counts(counts), _Exact(), None) == Window(32_768, 32_768)
+
+
+def test_means_are_shrunk_by_how_noisy_they_are_and_exact_without_noise():
+    sums = np.array([[100 * COUNT_WEIGHT, 50 * RESIDUAL], [10_000 * COUNT_WEIGHT, 5_000 * RESIDUAL]])
+    exact, records = shrunk_means(sums, Terms().noise("sums", None))
+    assert exact.tolist() == [0.5, 0.5]
+    assert records.tolist() == [100, 10_000]
+    few, many = shrunk_means(sums, Terms().noise("sums", Share(epsilon=1), l1=100 * RESIDUAL))[0]
+    assert 0 < few < many < 0.5
+    nothing = shrunk_means(np.array([[0, 10]]), Terms().noise("sums", Share(epsilon=1), l1=RESIDUAL))
+    assert [values.tolist() for values in nothing] == [[0.0], [0.0]]
+
+
+def test_it_goes_to_a_file_and_back(tmp_path):
+    X, _ = houses(50)
+    model = fitted()
+    model.save(tmp_path / "model.json")
+    again = privet.load(tmp_path / "model.json")
+    assert isinstance(again.model_, RegressionForest)
+    assert again.predict(X).tolist() == model.predict(X).tolist()
+    assert again.get_params()["criterion"] == "mix"
+
+
+@pytest.mark.parametrize(("part", "value"), [("values", 2.0), ("records", -1)])
+def test_a_file_with_impossible_leaves_is_refused(part, value):
+    model = fitted().model_
+    broken = {"values": model.values.copy(), "records": model.records.copy()}
+    broken[part][0] = value
+    with pytest.raises(ParameterError, match=part):
+        RegressionForest(model.encoding, model.structure, **broken)
+    content = model_to_dict(model)
+    del content[part]
+    with pytest.raises(ModelFileError, match=part):
+        model_from_dict(json.loads(json.dumps(content)))
+
+
+def test_text_rules_and_drawing_name_numbers_and_records(tmp_path):
+    model = fitted(max_depth=2).model_
+    number = model.leaf_numbers[0]
+    assert f"{number:.0f} (about {model.records[0]} records)" in model.export_text()
+    assert len(model.rules()) == 4
+    model.plot(tmp_path / "tree.svg")
+    assert "records" in (tmp_path / "tree.svg").read_text()
+    with pytest.raises(ParameterError, match="no class votes"):
+        model.votes(np.zeros((3, 1), np.uint8))
+
+
+def test_features_matter_by_how_much_their_splits_lower_the_error():
+    size, age, place = fitted(epsilon=8.0).feature_importances_
+    assert size + age + place == pytest.approx(1)
+    assert age < 0.1 < min(size, place)
+
+
+def test_the_report_shows_the_tree_and_the_predictions():
+    page = render(fitted())
+    assert "A leaf says which number it predicts" in page
+    assert "size: prediction" in page
+    assert "centres" in page
+
+
+@pytest.mark.parametrize("settings", [{}, {"n_trees": 3}], ids=str)
+def test_exports_predict_what_the_model_predicts(settings):
+    X, _ = houses(300, seed=5)
+    model = fitted(**settings)
+    expected = model.predict(X)
+    program = {}
+    exec(to_python(model), program)
+    records = X.astype(object).where(X.notna(), None).to_dict("records")
+    assert [program["predict"](record) for record in records] == pytest.approx(expected, rel=1e-12)
+    assert "predict" in to_javascript(model)
+    with sqlite3.connect(":memory:") as database:
+        X.to_sql("houses", database, index=False)
+        statement = to_sql(model, "houses", keep=["size"])
+        rows = database.execute(statement).fetchall()
+    assert [row[1] for row in rows] == pytest.approx(expected, rel=1e-12)
+    shap = to_shap(model)
+    assert len(shap["trees"]) == model.model_.structure.n_trees
+
+
+def test_onnx_predicts_what_the_model_predicts():
+    runtime = pytest.importorskip("onnx.reference")
+    X, _ = houses(200, seed=5)
+    model = fitted()
+    found = runtime.ReferenceEvaluator(to_onnx(model)).run(None, onnx_inputs(model, X))[0]
+    assert found[:, 0] == pytest.approx(model.predict(X), rel=1e-12)
+
+
+def test_scikit_learns_tree_predicts_and_prints_numbers():
+    X, _ = houses(200, seed=5)
+    model = fitted(max_depth=2)
+    tree = to_sklearn_tree(model)
+    assert tree.predict(codes_of(model, X)) == pytest.approx(model.predict(X), rel=1e-12)
+    assert "value: [" in export_text(tree)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"criterion": "gini"}, {"max_depth": 0}, {"grid": "even"}, {"n_trees": 0}], ids=str
+)
+def test_settings_that_make_no_sense_are_refused(settings):
+    with pytest.raises(ParameterError, match=next(iter(settings))):
+        PrivaTreeRegressor(schema=SCHEMA, **settings).plan()
