@@ -7,7 +7,8 @@ Each version has a process of its own, which fits when it is asked to; both take
 Seconds are of the processor, one thread; medians of the repeats are compared, and a ratio below one means that this
 version is faster. The fits are those of ``benchmarks/speed*.py`` in smaller sizes, and small ones, in which what is
 done around the records counts. What a version does not have is set to what the other does: equal vote weights in
-random forests, the consistent forest by its old name. Written to ``docs/results``: ``before_and_after.csv`` and its page.
+random forests, the consistent forest by its old name.
+Written to ``docs/results``: ``before_and_after.csv`` and its page.
 """
 
 from __future__ import annotations

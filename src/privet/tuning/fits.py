@@ -15,10 +15,11 @@ from privet.estimators.counting import buys_count
 from privet.estimators.learning import Hints, Learner, Model
 from privet.estimators.objectives import DEFAULT_OBJECTIVE, Objective, class_weights
 from privet.mechanisms.release import Release, noise_source, open_release, seeded
+from privet.parameters import public_rng
 from privet.privacy.ledger import Ledger
 from privet.privacy.plan import Plan
 from privet.privacy.terms import Allowance, Share, Terms
-from privet.randomness.public import PublicRng, public_rng
+from privet.randomness.public import PublicRng
 from privet.schema.encoding import ClassTarget, Encoding
 from privet.tables.protocol import Floats, Table
 from privet.tables.reading import MemoryTable

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from privet.errors import NonPrivateWarning
 from privet.learners.multinomial_forest import ConsistentForestClassifier
-from privet.randomness.public import public_rng
+from privet.parameters import public_rng
 from privet.schema.schema import Schema
 from privet_papers.bai_2021.comprf import CompRFClassifier
 from privet_papers.bai_2021.consistent_rivals import BernoulliForestClassifier, Denil14Classifier
