@@ -115,12 +115,11 @@ def _fit(settings: Settings, loaded: Loaded, train: NDArray[np.int64]) -> tuple[
 
 
 def scaling(settings: Settings, data: DataFolder) -> Result:
-    """Return the accuracy on a held-out part, for some of the records of one large synthetic data set a seed.
+    """Return the accuracy on a held-out part, for some of the records of one large synthetic data set.
 
     The generator's problem depends on how many records it is asked for, so that it is asked for the same number always.
     """
-    generator = FIRST_GENERATOR + settings["seed"]
-    loaded = load(settings["data"], data, settings["n_generated"], generator)
+    loaded = load(settings["data"], data, settings["n_generated"])
     order = public_rng(settings["seed"]).permutation(len(loaded.y))
     train = order[TEST_ROWS_OF_SCALING:][: settings["n_rows"]]
     return {"accuracy": _score(settings, loaded, train, order[:TEST_ROWS_OF_SCALING])["accuracy"]}

@@ -40,7 +40,7 @@ SEVERAL_GENERATORS = (
 )
 ONE_GENERATOR = (
     "Synthetic sets are of one generator seed, 1, an unfavourable one for SynthF; "
-    "[fletcher-generators](fletcher-generators.md) and [fletcher-fig-9](fletcher-fig-9.md) average over eight."
+    "[fletcher-generators](fletcher-generators.md) averages over eight."
 )
 OURS = (
     "'sound' is privet's default: labels by the margin law, or permute-and-flip where classes are many. 'printed' is "

@@ -27,7 +27,7 @@ FEW = (0.0001, 0.0002, 0.0003, 0.0005)
 FEWER_TREES = {"DisjointForestClassifier": {"n_trees": 20}}  # its default of 100 would take hours of retraining
 SPLITS = 50
 IMAGES = (0, 1, 2, 5, 20, 112)  # up to 1% of 11,200
-FEW_SPLITS = 10
+FEW_SPLITS = 5
 FEW_IMAGES = (1, 2, 5, 11)  # 11 are 0.1% of the training set, the authors' smallest share
 DPA, PLAIN = "DPA, 1000 trees", "plain tree"
 
