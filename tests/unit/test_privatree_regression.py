@@ -154,7 +154,7 @@ def test_the_window_is_where_most_values_are():
 def test_without_enough_records_the_window_is_the_whole_range():
     event = Terms().noise("spread", Share(epsilon=1))
     counts = np.zeros(CELLS, np.int64)
-    counts[3] = 20
+    counts[3] = 15
     assert find_window(_Counts(counts), _Exact(), event) == Window(32_768, 32_768)
     assert find_window(_Counts(counts), _Exact(), None) == Window(32_768, 32_768)
 

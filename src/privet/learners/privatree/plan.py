@@ -186,17 +186,23 @@ class PrivaTreePlan(Plan):
         return tree.levels[0].choice if tree.levels else tree.leaves
 
     @property
+    def last(self) -> Event:
+        """The last choice of a tree; of one without splits, its leaves."""
+        tree = self.trees[0]
+        return tree.levels[-1].choice if tree.levels else tree.leaves
+
+    @property
     def facts(self) -> dict[str, object]:
         """The depth, which may be less than what was asked for."""
         return {"depth": self.depth}
 
 
-def no_worse_pure(asked: Allowance, plan: PrivaTreePlan) -> bool:
-    """Whether a plan for a delta chooses splits no better than one for pure epsilon, a stronger guarantee.
+def no_worse_pure(asked: Allowance, choice: Event) -> bool:
+    """Whether a choice that is planned for a delta is no sharper than one for pure epsilon, a stronger guarantee.
 
     A part p of the budget buys a selection of rate ``p epsilon``, or ``sqrt(8 p rho)``.
     """
-    spent = plan.first.cost.rho
+    spent = choice.cost.rho
     assert spent is not None
     assert asked.rho is not None
     return spent / asked.rho * asked.epsilon**2 >= 8 * asked.rho

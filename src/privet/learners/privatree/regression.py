@@ -40,6 +40,7 @@ from privet.trees.structure import FeatureCodes
 CELLS = 64  # of the target's range, whose counts find the window
 TAIL = 0.02  # of the records beyond either end of the window
 NOISE_IN_CELL = 1.0  # deviations of the noise that are taken from every cell's count
+LEAST_FOUND = 12  # deviations of the noise in all counts together; from noise alone six would be left
 LEAF_REACH = Fraction(3, 2)  # how far from its centre a leaf's targets count, in reaches of the window
 
 GrownLeaves = tuple[list[int], Floats]  # the tree of each, and the place and number of records of each
@@ -233,7 +234,7 @@ def find_window(table: Table, release: Release, event: Event | None) -> Window:
         return whole
     counts = release.noisy(table.aggregate(TargetCells(levels)), event).astype(np.float64)
     found = np.maximum(counts - NOISE_IN_CELL * event.deviation, 0.0)
-    if found.sum() <= CELLS * event.deviation / 2:
+    if found.sum() <= LEAST_FOUND * event.deviation:
         return whole
     shares = np.cumsum(found) / found.sum()
     low = int(np.searchsorted(shares, TAIL, side="right"))

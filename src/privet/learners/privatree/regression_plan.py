@@ -22,9 +22,9 @@ LEVEL_GROWTH = Fraction(3, 2)  # what a level gets over the one above it, whose 
 
 # Of a level: the records of an average node, times the rate of its selection over the logarithm of the number of
 # candidates. Below the first a level only adds noise; at the second the score is the sum of squares.
-LEAST_SIGNAL, SQUARES_FROM = 5, 500
+LEAST_SIGNAL, SQUARES_FROM = 12, 500
 KNEE_WITHOUT_HINT = Fraction(1, 10)
-LEAST_WINDOW_SIGNAL = 200  # records times epsilon of the window's counts
+LEAST_WINDOW_SIGNAL = 100  # records times epsilon of the window's counts
 
 COUNT_WEIGHT = RESIDUAL // 4  # what a record adds to a node's number of records, beside a residual of up to RESIDUAL
 
@@ -83,7 +83,7 @@ def regression_budget(
     --------
     >>> divided = regression_budget(3, 1000, Share(epsilon=Fraction(1)), Terms(), 20_000)
     >>> [str(part) for part in (divided.window, *divided.levels, divided.centre, divided.leaves)]
-    ['1/20', '292/1805', '438/1805', '657/1805', '1/25', '3/20']
+    ['1/20', '73/475', '219/950', '657/1900', '1/25', '3/20']
     """
     window = WINDOW_PART if _pays_for_window(share, terms, n_rows) else Fraction(0)
     of_tree = None if share is None else share * ((1 - window) / passes)

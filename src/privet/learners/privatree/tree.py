@@ -315,7 +315,7 @@ class PrivaTreeClassifier(PrivateClassifier):
             return asked
         known = Hints(hints.n_rows or RECORDS_WITHOUT_HINT)
         plan = learner.plan(encoding, terms, asked.whole, known)
-        return Allowance.of(self.epsilon) if no_worse_pure(asked, plan) else asked
+        return Allowance.of(self.epsilon) if no_worse_pure(asked, plan.first) else asked
 
     def _learner(self) -> PrivaTree:
         check_whole("max_depth", self.max_depth, 1, 12)
