@@ -15,7 +15,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privet import BoostingClassifier, BoostingRegressor, Categorical, DisjointForestClassifier, Numeric, Schema
+from privet import (
+    BoostingClassifier,
+    BoostingRegressor,
+    Categorical,
+    DisjointForestClassifier,
+    Numeric,
+    PrivaTreeRegressor,
+    Schema,
+)
 from privet.testing import seeded_noise
 from tests.model_contents import in_full, rounded
 
@@ -67,6 +75,11 @@ def _disjoint(n_classes=2, features=MIXED, neighbours="add_remove", **parameters
     return DisjointForestClassifier(schema=schema, random_state=7, **parameters), n_classes
 
 
+def _tree(neighbours="add_remove", **parameters):
+    schema = _schema(MIXED, 0, neighbours)
+    return PrivaTreeRegressor(schema=schema, random_state=7, **{"n_rows_hint": 5_000, **parameters}), 0
+
+
 PURE, APPROXIMATE = {"epsilon": 1.0}, {"epsilon": 1.0, "delta": 1e-6}
 FITS = {
     # nothing known: a common start, or a regression as base
@@ -99,6 +112,13 @@ FITS = {
     "disjoint forest, replaced records": _disjoint(epsilon=2.0, n_trees=8, neighbours="replace"),
     "disjoint forest, hashed leaves": _disjoint(epsilon=1.0, n_trees=3, max_leaves=16, depth_rule="printed"),
     "disjoint forest, no privacy": _disjoint(epsilon=None, n_trees=5),
+    "regression tree, pure": _tree(),
+    "regression tree, approximate": _tree(**APPROXIMATE, n_trees=3),
+    "regression tree, stops": _tree(stop=True),
+    "regression tree, quantiles": _tree(grid="quantiles", criterion="squares"),
+    "regression tree, disjoint records": _tree(n_trees=3, composition="disjoint", criterion="deviations"),
+    "regression tree, replaced records": _tree("replace", n_rows_hint=None),
+    "regression tree, no privacy": _tree(epsilon=None),
 }
 
 
