@@ -35,7 +35,7 @@ DRAWN_ANEW = {
     "DisjointForestClassifier-n_trees=3-max_depth=5-max_leaves=16-empty=uniform": "by one hash a node",
 }
 
-NEW = {"PrivetClassifier", "PrivetRegressor"}  # estimators that 0.1.0 did not have
+NEW = {"PrivaTreeRegressor", "PrivetClassifier", "PrivetRegressor"}  # estimators that 0.1.0 did not have
 
 
 def as_stated_before(spent):

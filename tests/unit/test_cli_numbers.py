@@ -54,11 +54,17 @@ def test_the_learner_follows_from_the_schemas_target(folder):
     assert "learners: PrivetRegressor" in message
 
 
-@pytest.mark.parametrize("learner", ["privatree", "BoostingClassifier"])
+def test_one_tree_is_trained_where_the_target_is_a_range(folder):
+    code, _, _ = run("train", "houses.csv", "-s", "schema.yaml", "-e", "1", "--learner", "privatree")
+    assert code == 0
+    assert type(privet.load("houses.model.json")).__name__ == "PrivaTreeRegressor"
+
+
+@pytest.mark.parametrize("learner", ["matrixforest", "BoostingClassifier"])
 def test_a_learner_of_classes_is_refused_with_one_that_can(folder, learner):
     code, out, message = run("train", "houses.csv", "-s", "schema.yaml", "-e", "1", "--learner", learner)
     assert (code, out) == (Exit.SCHEMA, "")
-    assert "a range of numbers; use --learner PrivetRegressor, BoostingRegressor, or list its classes" in message
+    assert "a range of numbers; use --learner PrivetRegressor, BoostingRegressor, PrivaTreeRegressor, or list its classes" in message
     Path("classes.yaml").write_text(SCHEMA.replace("numeric, low: 0, high: 1000", "categorical, categories: [1, 2]"))
     code, _, message = run("plan", "-s", "classes.yaml", "--learner", "BoostingRegressor")
     assert code == Exit.SCHEMA
