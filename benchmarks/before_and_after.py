@@ -7,8 +7,7 @@ Each version has a process of its own, which fits when it is asked to; both take
 Seconds are of the processor, one thread; medians of the repeats are compared, and a ratio below one means that this
 version is faster. The fits are those of ``benchmarks/speed*.py`` in smaller sizes, and small ones, in which what is
 done around the records counts. What a version does not have is set to what the other does: equal vote weights in
-random forests, the consistent forest by its old name.
-Written to ``docs/results``: ``before_and_after.csv`` and its page.
+random forests, the consistent forest by its old name. Written to ``docs/results``, as a page and as CSV.
 """
 
 from __future__ import annotations
@@ -154,13 +153,15 @@ class Version:
 def compare(what: str, before: list[float], now: list[float], of: str = "") -> dict[str, str]:
     """Return a line of the table: medians, and their ratio."""
     medians = [statistics.median(seconds) for seconds in (before, now)]
-    return {
+    row = {
         "what": what,
         "smaller form of": of,
         "before, ms": f"{medians[0] * 1e3:.1f}",
         "now, ms": f"{medians[1] * 1e3:.1f}",
         "now / before": f"{medians[1] / medians[0]:.2f}",
     }
+    print(*row.values(), sep="  ", flush=True)
+    return row
 
 
 def page(rows: list[dict[str, str]], command: str, repeats: int) -> str:
@@ -184,7 +185,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--before", type=Path, help="the sources (src) of the other version")
     parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--only", nargs="+", help="words in the names of cases, for a look at some; nothing is written")
+    parser.add_argument("--only", nargs="+", help="words in the names of cases; other lines of the table stay")
     parser.add_argument("--out", type=Path, default=HERE.parent / "docs" / "results")
     parser.add_argument("--cache", type=Path, help="a folder for machine code, kept for further runs")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
@@ -194,36 +195,53 @@ def main() -> None:
         return
     if asked.before is None:
         parser.error("name the sources of the other version: --before ../privet-before/src")
-    chosen = [name for name in CASES if not asked.only or any(word in name for word in asked.only)]
+    wanted = [name for name in (*CASES, *IMPORTS) if not asked.only or any(word in name for word in asked.only)]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         cache = asked.cache or Path(folder)
         versions = [
             Version(sources.resolve(), cache / name) for name, sources in (("before", asked.before), ("now", NOW))
         ]
-        for name in chosen:
-            for version in versions:
-                version.seconds(name)
-            rounds = [[version.seconds(name) for version in versions] for _ in range(asked.repeats)]
-            for part, what in enumerate(("fit", "predict")):
-                times = [[one[side][part] for one in rounds] for side in (0, 1)]
-                rows.append(compare(f"{name}: {what}", *times, CASES[name].of if part == 0 else ""))
-                print(*rows[-1].values(), sep="  ", flush=True)
-        for what, code in () if asked.only else IMPORTS.items():
-            rounds = [[version.seconds_of_import(code) for version in versions] for _ in range(asked.repeats)]
-            rows.append(compare(what, *([one[side] for one in rounds] for side in (0, 1))))
-            print(*rows[-1].values(), sep="  ", flush=True)
+        for name in wanted:
+            rows += imports(name, versions, asked.repeats) if name in IMPORTS else fits(name, versions, asked.repeats)
         for version in versions:
             version.close()
     slower = [row["what"] for row in rows if float(row["now / before"]) > SLOWER]
     print(f"slower by more than 5%: {', '.join(slower) or 'nothing'}")
-    if not asked.only:
-        with (asked.out / "before_and_after.csv").open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-        command = "python benchmarks/before_and_after.py --before ../privet-before/src"
-        (asked.out / "before_and_after.md").write_text(page(rows, command, asked.repeats), "utf-8")
+    write(rows, asked.out, asked.repeats)
+
+
+def fits(name: str, versions: list[Version], repeats: int) -> list[dict[str, str]]:
+    """Compare the fits and the predictions of a case."""
+    for version in versions:
+        version.seconds(name)
+    rounds = [[version.seconds(name) for version in versions] for _ in range(repeats)]
+    rows = []
+    for part, what in enumerate(("fit", "predict")):
+        times = [[one[side][part] for one in rounds] for side in (0, 1)]
+        rows.append(compare(f"{name}: {what}", *times, CASES[name].of if part == 0 else ""))
+    return rows
+
+
+def imports(name: str, versions: list[Version], repeats: int) -> list[dict[str, str]]:
+    """Compare new processes that import."""
+    rounds = [[version.seconds_of_import(IMPORTS[name]) for version in versions] for _ in range(repeats)]
+    return [compare(name, *([one[side] for one in rounds] for side in (0, 1)))]
+
+
+def write(rows: list[dict[str, str]], folder: Path, repeats: int) -> None:
+    """Write the table; lines of it that were not measured this time stay as they are."""
+    file = folder / "before_and_after.csv"
+    lines = {row["what"]: row for row in csv.DictReader(file.read_text("utf-8").splitlines())} if file.exists() else {}
+    lines |= {row["what"]: row for row in rows}
+    order = [f"{name}: {part}" for name in CASES for part in ("fit", "predict")]
+    kept = [lines[what] for what in (*order, *IMPORTS) if what in lines]
+    with file.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, kept[0].keys(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(kept)
+    command = "python benchmarks/before_and_after.py --before ../privet-before/src"
+    (folder / "before_and_after.md").write_text(page(kept, command, repeats), "utf-8")
 
 
 if __name__ == "__main__":

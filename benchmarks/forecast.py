@@ -27,7 +27,7 @@ from scipy.optimize import linprog
 from arena import arguments, data, number_columns
 from privet.errors import NonPrivateWarning
 from privet.estimators.registry import estimator_class
-from privet.forecast.calibration import ENDS, POOLED, Calibration, Line, Target, target_of
+from privet.forecast.calibration import ENDS, POOLED, Calibration, StraightLine, Target, target_of
 from privet.forecast.rehearsal import rehearse
 
 GUARANTEES = {"pure": 0.0, "approximate": 1e-6}
@@ -109,14 +109,14 @@ def fitted(table: pd.DataFrame) -> dict[str, Any]:
     return {**ends, "factor": middle.slope}
 
 
-def quantile_line(x: np.ndarray, y: np.ndarray, quantile: float, *, through_zero: bool = False) -> Line:
+def quantile_line(x: np.ndarray, y: np.ndarray, quantile: float, *, through_zero: bool = False) -> StraightLine:
     """Return the line that so many points are below, by linear programming; it never falls."""
     ones, n = np.eye(len(x)), len(x)
     costs = np.r_[0, 0, np.full(n, quantile), np.full(n, 1 - quantile)]
     sides = np.c_[np.ones(n), x, ones, -ones]
     bounds = [(0, 0) if through_zero else (None, None), (0, None), *[(0, None)] * (2 * n)]
     base, slope = linprog(costs, A_eq=sides, b_eq=y, bounds=bounds).x[:2]
-    return Line(round(float(base), 3), round(float(slope), 3))
+    return StraightLine(round(float(base), 3), round(float(slope), 3))
 
 
 def calibrated(table: pd.DataFrame) -> tuple[list[Calibration], pd.DataFrame]:

@@ -31,7 +31,7 @@ from privet.tables import DuckDBTable, ParquetTable
 from privet.tables.file_table import FileSource
 from privet.tables.piecewise import Reading
 from privet.tables.spill import SpillFolder
-from privet.tables.store import Store, bytes_of
+from privet.tables.store import ArrayStore, bytes_of
 from privet.testing import seeded_noise
 
 SCHEMA = Schema({"x": Numeric(0, 1), "colour": Categorical(["red", "blue"])}, classes=["no", "yes"])
@@ -176,7 +176,7 @@ def test_values_in_names_of_folders_are_read_as_the_schema_declares_them(tmp_pat
 
 
 def test_codes_beyond_the_limit_are_spilled_where_only_the_user_can_read_them(tmp_path):
-    store = Store(1000, tmp_path)
+    store = ArrayStore(1000, tmp_path)
     arrays = [np.full(600, number, dtype=np.uint8) for number in range(3)]
     kept = [store.keep(array) for array in arrays]
     (home,) = tmp_path.iterdir()

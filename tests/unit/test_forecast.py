@@ -29,7 +29,7 @@ from privet import (
 from privet.cli import app
 from privet.errors import ParameterError, SchemaError
 from privet.forecast import rehearsal
-from privet.forecast.calibration import Calibration, Line, calibration_of, calibrations
+from privet.forecast.calibration import Calibration, StraightLine, calibration_of, calibrations
 from privet.forecast.noise import noise_of
 from privet.forecast.result import Curve
 from privet.forecast.synthetic import Strength, World, default_shares
@@ -205,7 +205,7 @@ def test_the_smallest_useful_epsilon_is_where_the_curve_comes_down():
 
 
 def some_forecast():
-    line = Line(0.0, 1.0)
+    line = StraightLine(0.0, 1.0)
     made = Calibration("any", "two classes", (line,), (line,), 1.0, 3, 10, 9, 4.0)
     noise = noise_of(PrivaTreeClassifier(1.0, schema=SCHEMA).plan())
     curve = Curve((10.0, 100.0), (0.0, 0.0), (4.0, 1.0), (8.0, 2.0))

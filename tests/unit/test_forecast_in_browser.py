@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from privet.forecast import Curve, Forecast, Noise, Row
-from privet.forecast.calibration import Calibration, Line
+from privet.forecast.calibration import Calibration, StraightLine
 from privet.report import render_forecast, write_forecast
 from tests.browser import CHROMIUM, CONTRASTS, OVERLAPPING_TEXTS, TEXTS_OUTSIDE_THEIR_BOXES, browser
 
@@ -17,7 +17,7 @@ SECTIONS = ["try", "table", "unknown", "made"]
 
 def a_forecast(n_rows=20_000, learner="PrivetClassifier"):
     """A forecast with a band that reaches below zero, and with noise from one person to thousands."""
-    line = Line(0.0, 1.0)
+    line = StraightLine(0.0, 1.0)
     made = Calibration("any", "two classes", (line,), (line,), 1.0, 23, 184, 160, 12.6)
     signals = (10.0, 100.0, 1_000.0, 10_000.0, 100_000.0)
     curve = Curve(signals, (1.0, -1.0, -3.0, -4.0, -4.5), (30.0, 12.0, 5.0, 1.5, 0.5), (55.0, 30.0, 12.0, 4.0, 1.8))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privet import Categorical, Numeric, Schema
-from privet.learners.multinomial_forest.honest_draws import below, skip, start_draws
+from privet.learners.multinomial_forest.honest_draws import draw_below, skip, start_draws
 from privet.learners.multinomial_forest.honest_growth import HonestRule, lay_out_records
 from privet.learners.multinomial_forest.honest_rare import (
     best_of_pairs,
@@ -19,7 +19,7 @@ from privet.learners.multinomial_forest.honest_scores import (
     CandidateLimits,
     count_codes,
     make_scratch,
-    score_candidates,
+    score_found_candidates,
 )
 from privet.learners.multinomial_forest.honest_tree import grow_honest_tree
 from privet.mechanisms.release import open_release
@@ -144,7 +144,7 @@ def test_the_score_of_two_codes_is_the_best_of_all_candidates(layouts, entropy, 
         best = best_of_pairs(records.starts, records.n_codes, n_each, entropy, records.x_log_x, wanted, counts)
         for j in np.flatnonzero((records.rare.common >= 0) & (records.n_codes == 2)):
             found = count_codes(records.codes[j], 2, rows, columns, scratch)
-            made = score_candidates(records.kinds[j], found, n_each, entropy, records.x_log_x, wanted, scratch)
+            made = score_found_candidates(records.kinds[j], found, n_each, entropy, records.x_log_x, wanted, scratch)
             assert best[j] == (scratch.scores[:made].max() if made else -np.inf)
             scored += made
     assert scored > 0
@@ -153,6 +153,6 @@ def test_the_score_of_two_codes_is_the_best_of_all_candidates(layouts, entropy, 
 def test_skipped_draws_leave_those_that_follow_as_they_were():
     drawn, skipped = start_draws(np.uint64(1), 2), start_draws(np.uint64(1), 2)
     for _ in range(7):
-        below(drawn, 1000)
+        draw_below(drawn, 1000)
     skip(skipped, 7)
-    assert [below(drawn, 1000) for _ in range(5)] == [below(skipped, 1000) for _ in range(5)]
+    assert [draw_below(drawn, 1000) for _ in range(5)] == [draw_below(skipped, 1000) for _ in range(5)]

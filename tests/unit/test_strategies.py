@@ -10,7 +10,7 @@ from privet import Categorical, Schema
 from privet.errors import ParameterError
 from privet.learners.matrix_forest import marginals, p_identity
 from privet.learners.matrix_forest.domain_cells import DomainCells, over_subsets, over_supersets
-from privet.learners.matrix_forest.leaf_values import hard_labels, leaf_values
+from privet.learners.matrix_forest.leaf_values import hard_labels, leaf_votes
 from privet.learners.matrix_forest.marginals import best_marginals
 from privet.learners.matrix_forest.p_identity import PIdentity, best_p_identity
 from privet.learners.matrix_forest.settings import leaf_sums
@@ -340,10 +340,10 @@ def test_hard_labels_have_fixed_rules_for_ties_and_empty_leaves():
 
 def test_voting_rules():
     counts, totals = np.array([[8.0, 1.0], [-1.0, -2.0]]), np.array([90.0, 10.0])
-    assert leaf_values(counts, "weight", totals) is counts
-    assert leaf_values(counts, "balanced", totals)[0] == pytest.approx([8 / 90, 0.1])
-    assert leaf_values(counts, "hard", totals).tolist() == [[1, 0], [1, 0]]
-    assert leaf_values(counts, "probability", totals).tolist() == [[8 / 9, 1 / 9], [0, 0]]
+    assert leaf_votes(counts, "weight", totals) is counts
+    assert leaf_votes(counts, "balanced", totals)[0] == pytest.approx([8 / 90, 0.1])
+    assert leaf_votes(counts, "hard", totals).tolist() == [[1, 0], [1, 0]]
+    assert leaf_votes(counts, "probability", totals).tolist() == [[8 / 9, 1 / 9], [0, 0]]
 
 
 def test_subsets_are_different_and_covering_ones_hold_every_pair():

@@ -22,7 +22,7 @@ from privet.audit.neighbour_pair import NeighbourPair
 from privet.audit.projections import projection_name
 from privet.audit.report import AuditReport, Claim, Finding
 from privet.audit.store import SIDES_AND_HALVES, OutcomeStore, Tally, fingerprint
-from privet.audit.workers import Chunk, ChunkResult, Job, Project, Train, encode, runner
+from privet.audit.workers import Chunk, ChunkResult, Project, Train, WorkerJob, encode, runner
 from privet.errors import AuditError
 from privet.progress import Step, tell
 
@@ -125,7 +125,7 @@ def statistical_audit(
     per_cell = _trainings_per_cell(len(pairs), needed, max_trainings, max_minutes)
 
     run, workers = runner(n_jobs, python)
-    job = Job(train, dict(settings or {}), [p.name for p in pairs], [(p.D, p.D_prime) for p in pairs], views)
+    job = WorkerJob(train, dict(settings or {}), [p.name for p in pairs], [(p.D, p.D_prime) for p in pairs], views)
     schedule = _Schedule(samples.tallies, per_cell, workers, max_minutes)
     total = None if per_cell is None else 4 * per_cell * len(pairs)
     with ExitStack() as stack:

@@ -52,7 +52,7 @@ class ChunkResult:
 
 
 @dataclass(frozen=True)
-class Job:
+class WorkerJob:
     """Everything that a worker must know; the same for every chunk.
 
     Parameters
@@ -96,7 +96,7 @@ class Job:
 class Runner(Protocol):
     """Does chunks of work; results come in any order."""
 
-    def __call__(self, job: Job, chunks: Iterable[Chunk]) -> Iterator[ChunkResult]:
+    def __call__(self, job: WorkerJob, chunks: Iterable[Chunk]) -> Iterator[ChunkResult]:
         """Yield the result of each chunk."""
         ...
 
@@ -119,7 +119,7 @@ def runner(n_jobs: int | None, python: str | Path | None) -> tuple[Runner, int]:
     return (_in_this_process if workers == 1 else _InProcesses(workers)), workers
 
 
-def _in_this_process(job: Job, chunks: Iterable[Chunk]) -> Iterator[ChunkResult]:
+def _in_this_process(job: WorkerJob, chunks: Iterable[Chunk]) -> Iterator[ChunkResult]:
     return (job.run(chunk) for chunk in chunks)
 
 
@@ -129,7 +129,7 @@ class _InProcesses:
 
     workers: int
 
-    def __call__(self, job: Job, chunks: Iterable[Chunk]) -> Iterator[ChunkResult]:
+    def __call__(self, job: WorkerJob, chunks: Iterable[Chunk]) -> Iterator[ChunkResult]:
         from joblib import Parallel, delayed
 
         parallel = Parallel(
@@ -156,7 +156,7 @@ class _InOtherInterpreter:
     python: str
     workers: int
 
-    def __call__(self, job: Job, chunks: Iterable[Chunk]) -> Iterator[ChunkResult]:
+    def __call__(self, job: WorkerJob, chunks: Iterable[Chunk]) -> Iterator[ChunkResult]:
         setup = json.dumps(
             encode(
                 {
@@ -214,7 +214,7 @@ class _Shared:
 
 def _feed(
     process: _PeerProcess,
-    job: Job,
+    job: WorkerJob,
     chunk: Chunk | None,
     source: _Shared,
     results: queue.Queue[ChunkResult | BaseException | None],

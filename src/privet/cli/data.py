@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from privet.cli.console import note
 from privet.cli.conversions import as_declared, as_they_look
 from privet.cli.office_files import EXCEL_SUFFIXES, OFFICE_SUFFIXES, read_office
-from privet.cli.text_files import PACKED_SUFFIXES, TEXT_SUFFIXES, read_text
+from privet.cli.text_files import PACKED_SUFFIXES, TEXT_SUFFIXES, read_text_file
 from privet.errors import ParameterError, SchemaError
 from privet.frames.opening import listed, open_frame
 from privet.frames.text_forms import MISSING, MOST_COLUMNS, TextForm, TextOptions
@@ -56,7 +56,7 @@ class _Loaded:
         return _joined(parts)
 
 
-def find_files(paths: Sequence[Path]) -> list[Path]:
+def data_files(paths: Sequence[Path]) -> list[Path]:
     """Return the data files at the given paths; a folder stands for the data files in it, sorted by name."""
     files: list[Path] = []
     for path in paths:
@@ -93,7 +93,7 @@ def read_features(
 
     A missing feature is an error; of further columns only the names are said.
     """
-    loaded = _load(find_files(paths), options)
+    loaded = _load(data_files(paths), options)
     open_frame(loaded.first).places(list(schema.feature_columns))
     unit = () if schema.unit is None else (schema.unit.column,)
     kept = [name for name in (*unit, *schema.ignored) if name in loaded.first.columns]
@@ -106,7 +106,7 @@ def read_labelled(
     paths: Sequence[Path], schema: Schema, target: str | None, options: TextOptions = FOUND_OUT, *, private: bool = True
 ) -> tuple[pd.DataFrame, str]:
     """Read features, unit and target; return them with the target's name. Further columns are dropped and named."""
-    loaded = _load(find_files(paths), options, skip_long_rows=private)
+    loaded = _load(data_files(paths), options, skip_long_rows=private)
     name = choose_target(loaded.first, schema, target)
     loaded = loaded.selected(_used(loaded.first, schema, name))
     return loaded.declared({**schema.features, name: schema.target}), name
@@ -116,7 +116,7 @@ def read_any(
     paths: Sequence[Path], schema: Schema, target: str | None, options: TextOptions = FOUND_OUT
 ) -> tuple[pd.DataFrame, str | None]:
     """Read whatever columns there are, for a check: any may be missing, including the target."""
-    loaded = _load(find_files(paths), options)
+    loaded = _load(data_files(paths), options)
     wanted = schema.target_column if target is None else target
     name = wanted if wanted in loaded.first.columns else None
     spare = _spare_columns(loaded.first, schema)
@@ -130,7 +130,7 @@ def read_undeclared(
     paths: Sequence[Path], rows: int | None = None, options: TextOptions = FOUND_OUT
 ) -> tuple[pd.DataFrame, bool]:
     """Read files without a schema; also return whether types had to be guessed from values, as in a text file."""
-    loaded = _load(find_files(paths)[: None if rows is None else 1], options, rows)
+    loaded = _load(data_files(paths)[: None if rows is None else 1], options, rows)
     guessed = any(form is not None for _, form in loaded.parts)
     return _joined([f if form is None else as_they_look(f, form) for f, form in loaded.parts]), guessed
 
@@ -218,7 +218,7 @@ def _read(file: Path, options: TextOptions, rows: int | None, skip_long_rows: bo
     elif suffix == ".parquet":
         frame, form = _read_parquet(file), None
     else:
-        frame, form = read_text(file, options, rows, skip_long_rows=skip_long_rows)
+        frame, form = read_text_file(file, options, rows, skip_long_rows=skip_long_rows)
     if len(frame.columns) > MOST_COLUMNS:
         raise SchemaError(f"{file}: more than {MOST_COLUMNS:,} columns; keep those that are to be used")
     return frame, form

@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.data import find_files, read_features
+from privet.cli.data import data_files, read_features
 from privet.cli.safe_text import without_formulas
 from privet.cli.tables import is_streamed
 from privet.errors import ParameterError
@@ -34,7 +34,7 @@ def files_to_predict(data: Sequence[str], out: Path, force: bool) -> Iterator[tu
     if out.resolve().is_relative_to(base.resolve()):
         raise ParameterError(f"{out} is within the folder of the data; give another")
     if not is_streamed(data[0]):
-        for path in find_files([base]):
+        for path in data_files([base]):
             yield path, out / f"{path.name.partition('.')[0]}.csv"
         return
     for file in find_streamed(data):

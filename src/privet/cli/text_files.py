@@ -23,7 +23,7 @@ TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 PACKED_SUFFIXES = (".gz", ".zip", ".zst")
 
 
-def read_text(
+def read_text_file(
     path: Path, options: TextOptions, rows: int | None = None, *, skip_long_rows: bool = False
 ) -> tuple[pd.DataFrame, TextForm]:
     """Read a file with a line of names; every cell is a string, None where it is empty.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from privet.schema.schema import Schema
 
 
-class Asked:
+class Forecasting:
     """Base of estimators that forecast."""
 
     def forecast(

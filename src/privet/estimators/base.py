@@ -21,7 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from privet.errors import LargeDeltaWarning, NonPrivateWarning, ParameterError, PrivacyLeakWarning, SchemaError
-from privet.estimators.asking import Asked
+from privet.estimators.asking import Forecasting
 from privet.estimators.counting import CountedFirst, CountedPlan, MakeLearner, buys_count
 from privet.estimators.deciding import Deciding
 from privet.estimators.explaining import Explained
@@ -59,7 +59,7 @@ class _Planned(NamedTuple):
     stated: Ledger
 
 
-class PrivateEstimator(Asked, Explained, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
+class PrivateEstimator(Forecasting, Explained, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
     """Base of all estimators; subclasses store parameters and implement `_learner`.
 
     Every subclass has the parameters ``epsilon``, ``delta``, ``schema``, ``n_rows_hint``, ``random_state``, ``n_jobs``.

@@ -47,13 +47,15 @@ class Interval:
 
     def to_dict(self) -> dict[str, float]:
         """Return plain data, rounded to what is worth reading."""
-        return {name: readable(end) for name, end in (("value", self.value), ("low", self.low), ("high", self.high))}
+        return {
+            name: in_five_digits(end) for name, end in (("value", self.value), ("low", self.low), ("high", self.high))
+        }
 
     def __str__(self) -> str:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
-def readable(figure: float) -> float:
+def in_five_digits(figure: float) -> float:
     """Round a released figure to five significant digits."""
     return float(f"{figure:.5g}")
 

@@ -25,7 +25,7 @@ ENDS = ("low", "high")
 
 
 @dataclass(frozen=True)
-class Line:
+class StraightLine:
     """A straight line: ``base + slope * rehearsed``."""
 
     base: float
@@ -46,7 +46,7 @@ class Calibration:
         The estimator's name, or "any" for all of them together.
     target : {"two classes", "many classes", "numbers"}
         What is predicted.
-    low, high : tuple of Line
+    low, high : tuple of StraightLine
         The ends of the band, over losses on made-up records: the farthest of these lines counts.
     factor : float
         The expected loss is so many times the square root of the loss on made-up records, both in points: where nothing
@@ -63,8 +63,8 @@ class Calibration:
 
     learner: str
     target: Target
-    low: tuple[Line, ...]
-    high: tuple[Line, ...]
+    low: tuple[StraightLine, ...]
+    high: tuple[StraightLine, ...]
     factor: float
     tasks: int
     pairs: int
@@ -114,5 +114,5 @@ def _calibration(row: dict[str, str], pooled: dict[str, str]) -> Calibration:
     return Calibration(row["learner"], cast(Target, row["target"]), low, high, float(row["factor"]), *checked)
 
 
-def _line(row: dict[str, str], end: str) -> Line:
-    return Line(float(row[f"{end}_base"]), float(row[f"{end}_slope"]))
+def _line(row: dict[str, str], end: str) -> StraightLine:
+    return StraightLine(float(row[f"{end}_base"]), float(row[f"{end}_slope"]))

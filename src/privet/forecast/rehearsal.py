@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from privet.forecast.synthetic import Records, Strength, World
+from privet.forecast.synthetic import MadeUpRecords, Strength, World
 from privet.mechanisms.release import noise_source, open_release, seeded
 from privet.parameters import public_rng
 from privet.privacy.ledger import Ledger
@@ -115,7 +115,7 @@ class _Stage:
             return 100 * float(1 - ((target - numbers) ** 2).mean() / target.var())
         return 100 * float((np.nan_to_num(model.votes(codes)).argmax(axis=1) == truth).mean())
 
-    def _codes(self, records: Records, encoding: Any) -> NDArray[Any]:
+    def _codes(self, records: MadeUpRecords, encoding: Any) -> NDArray[Any]:
         return self._world.codes(records, encoding)
 
     def _planned(self, epsilon: float | None) -> Any:

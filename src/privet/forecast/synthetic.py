@@ -50,7 +50,7 @@ class Strength:
 
 
 @dataclass(frozen=True)
-class Records:
+class MadeUpRecords:
     """Made-up records, before they become codes.
 
     Attributes
@@ -104,7 +104,7 @@ class World:
             self._centres = strength.apart * directions / np.sqrt((directions**2).sum(axis=0))
             self._balance(rng)
 
-    def draw(self, n_rows: int, rng: PublicRng) -> Records:
+    def draw(self, n_rows: int, rng: PublicRng) -> MadeUpRecords:
         """Draw records."""
         factors = rng.normal(size=(FACTORS, n_rows))
         own = np.sqrt(1 - SHARED) * rng.normal(size=(len(self._loadings), n_rows))
@@ -115,9 +115,9 @@ class World:
         else:
             places = ndtr(self._loadings @ factors + own)
             target = self._targets(self._logits(places), rng)
-        return Records(places, rng.random(places.shape), target)
+        return MadeUpRecords(places, rng.random(places.shape), target)
 
-    def codes(self, records: Records, encoding: Encoding) -> NDArray[Any]:
+    def codes(self, records: MadeUpRecords, encoding: Encoding) -> NDArray[Any]:
         """Return the records as a learner sees them; the learners' grids may differ from the one given at first."""
         codes = np.empty(records.places.shape, encoding.dtype)
         for place, (shape, column) in enumerate(zip(self._shapes, encoding.columns, strict=True)):

@@ -12,7 +12,7 @@ from privet.markup import Markup, figure, join, paragraph, table, tag
 from privet.models.reading import Leaf, root
 from privet.report.charts import LINES, bars
 from privet.report.insight import plain
-from privet.report.shape_pictures import Drawn, shape_picture
+from privet.report.shape_pictures import DrawnShape, shape_picture
 from privet.report.trees import one_tree
 
 SHAPES, BARS = 9, 12
@@ -117,7 +117,7 @@ def _shape(shape: Shape, whole: Shapes, limits: tuple[float, float]) -> Markup:
     title = f"{name}: what it adds to {_what(whole)}"
     shown = slice(0, len(scores))
     reach = REACH * shape.noise[:, shown]
-    drawn = Drawn(shape.column, shape.ends, shape.labels, shape.values[:, shown], reach, scores)
+    drawn = DrawnShape(shape.column, shape.ends, shape.labels, shape.values[:, shown], reach, scores)
     picture = shape_picture(title, _spoken(shape, scores), drawn, limits)
     header = [name, *(part for score in scores for part in (_heading(whole, score), "noise ±"))]
     rows = [

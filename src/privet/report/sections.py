@@ -24,7 +24,7 @@ from privet.privacy.text import cost_in_words, guarantee_in_words, is_pure, nois
 from privet.report import additive_section
 from privet.report.charts import LINES, bars
 from privet.report.insight import VoteCurve, importances, plain, shape, step_labels
-from privet.report.shape_pictures import Drawn, shape_picture
+from privet.report.shape_pictures import DrawnShape, shape_picture
 from privet.report.trees import forest_tree, one_tree
 from privet.report.words import PRIORS, Meaning, badge, hidden
 from privet.schema.category_domains import Boolean, DatePart, Hashed, Ordinal
@@ -118,7 +118,7 @@ def _steps(
     """Draw what a model says along a feature, and list it."""
     column, ends = encoding.columns[curve.feature], curve.ends.tolist()
     labels = tuple(step_labels(column, ends))
-    drawn = Drawn(column, tuple(ends), labels, values, None, names, number)
+    drawn = DrawnShape(column, tuple(ends), labels, values, None, names, number)
     title = f"{column.name}: {what}"
     spoken = "; ".join(
         f"{name}: from {number(low)} to {number(high)}"

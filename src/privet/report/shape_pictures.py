@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class DrawnShape:
     """What is drawn of one feature.
 
     Attributes
@@ -60,18 +60,18 @@ class Drawn:
         return sum(end < self.column.n_values for end in self.ends)
 
 
-def shape_picture(title: str, spoken: str, drawn: Drawn, limits: tuple[float, float]) -> Markup:
+def shape_picture(title: str, spoken: str, drawn: DrawnShape, limits: tuple[float, float]) -> Markup:
     """Draw a feature's steps within limits of height, which pictures side by side have in common."""
     return (_steps if drawn.column.ordered else _categories)(title, spoken, drawn, limits)
 
 
-def most_telling(values: Floats, most: int) -> list[int]:
+def farthest_steps(values: Floats, most: int) -> list[int]:
     """Return the steps that are farthest from the middle of all, in their own order."""
     distance = np.abs(values - values.mean(axis=0)).max(axis=1)
     return sorted(np.argsort(-distance, kind="stable")[:most].tolist())
 
 
-def _steps(title: str, spoken: str, drawn: Drawn, limits: tuple[float, float]) -> Markup:
+def _steps(title: str, spoken: str, drawn: DrawnShape, limits: tuple[float, float]) -> Markup:
     """Draw the steps of a numeric feature on the schema's grid; missing values stand apart at the right."""
     column, present, n_lines = drawn.column, drawn.n_present, len(drawn.lines)
     extra = len(drawn.ends) > present
@@ -98,9 +98,9 @@ def _steps(title: str, spoken: str, drawn: Drawn, limits: tuple[float, float]) -
     return canvas.svg(title, spoken, *parts)
 
 
-def _categories(title: str, spoken: str, drawn: Drawn, limits: tuple[float, float]) -> Markup:
+def _categories(title: str, spoken: str, drawn: DrawnShape, limits: tuple[float, float]) -> Markup:
     """Draw the categories that tell most, a row each, in the schema's order."""
-    shown, n_lines = most_telling(drawn.values, CATEGORIES), len(drawn.lines)
+    shown, n_lines = farthest_steps(drawn.values, CATEGORIES), len(drawn.lines)
     top, left = 6 + 18 * (n_lines > 1), len(drawn.labels) - len(shown)
     height = top + _ROW * (len(shown) + (left > 0)) + 28
     canvas = Canvas(limits, (0.0, 1.0), height=height, left=140, right=18, top=top)

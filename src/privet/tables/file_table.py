@@ -20,7 +20,7 @@ from privet.tables.pieces import bundled
 from privet.tables.piecewise import Reading
 from privet.tables.protocol import Table
 from privet.tables.source import Layout, Piece, check_layouts
-from privet.tables.store import Store, bytes_of
+from privet.tables.store import ArrayStore, bytes_of
 from privet.tables.streamed import StreamedTable
 
 
@@ -103,7 +103,7 @@ class ParquetTable(Described):
         known = all(piece.n_rows is not None for piece in pieces)
         if job.one_pass and job.reading.unit is None and known:
             return StreamedTable(job.reading, lambda: pieces, job.n_jobs, self.progress)
-        store = Store(limit, self.spill)
+        store = ArrayStore(limit, self.spill)
         total = sum(piece.n_rows or 0 for piece in pieces) if known else None
         try:
             with Bar("reading", total, self.progress) as progress:

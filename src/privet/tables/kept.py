@@ -16,7 +16,7 @@ from privet.tables.pieces import encode_piece
 from privet.tables.piecewise import Reading, Records, joined
 from privet.tables.protocol import Block, IntArray, Kernel
 from privet.tables.source import Piece
-from privet.tables.store import Kept, Store
+from privet.tables.store import ArrayStore, Kept
 from privet.tables.units import UnitRows, bound_pieces, in_group
 
 # Kernels return arrays that may be large, so blocks are not too small; every thread holds one, so they are not large.
@@ -53,7 +53,7 @@ class KeptTable:
     Made by `encode_pieces`.
     """
 
-    def __init__(self, encoding: Encoding, blocks: Sequence[_KeptBlock], store: Store, n_jobs: int) -> None:
+    def __init__(self, encoding: Encoding, blocks: Sequence[_KeptBlock], store: ArrayStore, n_jobs: int) -> None:
         self._encoding, self._blocks, self._store, self._n_jobs = encoding, blocks, store, n_jobs
         self._settled: dict[str, list[Kept | None]] = {}  # state that all blocks have
         self._pending: tuple[_Derived, ...] = ()  # state that the next pass computes, in this order
@@ -121,7 +121,7 @@ class _Encoded:
     n_read: int
 
     @classmethod
-    def of(cls, store: Store, piece: int, records: Records) -> _Encoded:
+    def of(cls, store: ArrayStore, piece: int, records: Records) -> _Encoded:
         units = records.units
         ids, ranks = (None, None) if units is None else (store.keep(units.ids), store.keep(units.ranks))
         return cls(_keep_block(store, records), ids, ranks, piece, records.n_read)
@@ -131,7 +131,7 @@ class _Encoded:
 
 
 def encode_pieces(
-    pieces: Sequence[Piece] | Iterator[Piece], reading: Reading, store: Store, n_jobs: int, progress: Bar
+    pieces: Sequence[Piece] | Iterator[Piece], reading: Reading, store: ArrayStore, n_jobs: int, progress: Bar
 ) -> KeptTable:
     """Read and encode all pieces once; bound the rows of units over all of them; return the table.
 
@@ -186,7 +186,7 @@ def _begins(encoded: Sequence[_Encoded], reading: Reading) -> Iterator[int]:
         before += block.n_read
 
 
-def _keep_block(store: Store, records: Records) -> _KeptBlock:
+def _keep_block(store: ArrayStore, records: Records) -> _KeptBlock:
     codes, target, places = store.keep(records.codes), store.keep(records.target), records.places
     # Differences wrap around, so that no id is too large, nor a negative one, whose word is near the largest of all.
     if len(places) and np.array_equal(places - places[0], np.arange(len(places), dtype=np.uint64)):
@@ -194,7 +194,7 @@ def _keep_block(store: Store, records: Records) -> _KeptBlock:
     return _KeptBlock(codes, target, store.keep(places), 0, len(places))
 
 
-def _without_others(store: Store, block: _KeptBlock, mask: NDArray[np.bool_]) -> _KeptBlock:
+def _without_others(store: ArrayStore, block: _KeptBlock, mask: NDArray[np.bool_]) -> _KeptBlock:
     """Leave out the records that are not marked, and those without a known label."""
     opened = block.open({})
     return _keep_block(store, Records(opened.codes, opened.target, opened.rows, block.n).take(mask).labelled())

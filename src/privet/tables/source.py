@@ -46,18 +46,6 @@ class Piece(Protocol):
         ...
 
 
-class Source(Protocol):
-    """A list of pieces, and the columns that they have."""
-
-    def layouts(self) -> Iterable[Layout]:
-        """Return the columns of each file, or of the query."""
-        ...
-
-    def pieces(self) -> Iterable[Piece]:
-        """Return the pieces, in the order of the records."""
-        ...
-
-
 def check_layouts(layouts: Iterable[Layout], reading: Reading) -> None:
     """Check names and declared types of all columns that will be read, in every file, without reading any record.
 

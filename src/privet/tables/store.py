@@ -58,7 +58,7 @@ class Kept(Protocol):
         ...
 
 
-class Store:
+class ArrayStore:
     """Keeps arrays in memory as long as they fit into a limit, then in a spill folder.
 
     Parameters
@@ -98,7 +98,7 @@ class Store:
 
 
 class _InMemory:
-    def __init__(self, store: Store, array: NDArray[Any]) -> None:
+    def __init__(self, store: ArrayStore, array: NDArray[Any]) -> None:
         self._store, self._array = store, array
 
     def get(self) -> NDArray[Any]:

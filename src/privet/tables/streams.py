@@ -19,7 +19,7 @@ from privet.tables.kept import encode_pieces
 from privet.tables.piecewise import Reading
 from privet.tables.protocol import Table
 from privet.tables.source import Layout, check_layouts
-from privet.tables.store import Store, bytes_of
+from privet.tables.store import ArrayStore, bytes_of
 from privet.tables.streamed import StreamedTable
 
 _READAHEAD = 2  # batches and files that PyArrow reads ahead of what is asked for
@@ -89,7 +89,7 @@ class StreamTable(Described):
 
         if job.one_pass and job.reading.unit is None:
             return StreamedTable(job.reading, pieces, job.n_jobs, self.progress)
-        store = Store(limit, self.spill)
+        store = ArrayStore(limit, self.spill)
         try:
             with Bar("reading", None, self.progress) as progress:
                 return encode_pieces(pieces(), job.reading, store, job.n_jobs, progress)

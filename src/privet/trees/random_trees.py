@@ -175,7 +175,7 @@ class RandomTrees(Trees):
         word, mine = np.zeros(one_hash.LANES, np.uint64), np.zeros(one_hash.LANES, np.uint32)
         at = np.zeros((1 if few else depth, one_hash.LANES), np.uint32)
         entries, fresh = np.zeros((2, n_features * one_hash.LANES), np.uint32)
-        lanes = one_hash.Lanes(word, mine, at, entries, fresh)
+        lanes = one_hash.DescendingLanes(word, mine, at, entries, fresh)
         one_hash.route_side_by_side(
             codes, start, stop, trees, first_tree, self._roots, depth, self.max_leaves, self._features, lanes, out
         )

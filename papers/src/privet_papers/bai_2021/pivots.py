@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled, inlined, inner
-from privet.learners.multinomial_forest.honest_draws import below, shuffle_first, start_draws
+from privet.learners.multinomial_forest.honest_draws import draw_below, shuffle_first, start_draws
 
 
 class PivotTree(NamedTuple):
@@ -144,13 +144,13 @@ def _draw_pivots(rows: Any, target: Any, by_class: bool, state: Any) -> tuple[in
     """Draw two different points, of different classes if asked; -1 where there are none."""
     if rows.size < 2:
         return -1, -1
-    first = rows[below(state, rows.size)]
+    first = rows[draw_below(state, rows.size)]
     others = 0
     for row in rows:
         others += row != first and (not by_class or target[row] != target[first])
     if others == 0:
         return -1, -1
-    place = below(state, others)
+    place = draw_below(state, others)
     for row in rows:
         if row != first and (not by_class or target[row] != target[first]):
             if place == 0:

@@ -30,7 +30,7 @@ from privet.estimators.learning import Hints
 from privet.learners.multinomial_forest.honest_draws import start_draws
 from privet.learners.multinomial_forest.honest_growth import HonestRule, join_grown, lay_out_records, majority_labels
 from privet.learners.multinomial_forest.honest_scores import CATEGORIES, ORDERED_MISSING
-from privet.learners.multinomial_forest.honest_tree import Grown, Growth, Records, deal_points, grow_honest_tree
+from privet.learners.multinomial_forest.honest_tree import Grown, Growth, LaidOutRecords, deal_points, grow_honest_tree
 from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafLabels
 from privet.parameters import check_choice, check_whole
@@ -116,7 +116,9 @@ class PrintedMultinomialForest:
         return Forest(table.encoding, trees, LeafLabels(labels))
 
 
-def _drawn_in_vain(records: Records, growth: Growth, seed: np.uint64, tree: int, grown: Grown) -> NDArray[np.bool_]:
+def _drawn_in_vain(
+    records: LaidOutRecords, growth: Growth, seed: np.uint64, tree: int, grown: Grown
+) -> NDArray[np.bool_]:
     """Mark the leaves, in their order, at which a split was drawn that left one side without estimation points.
 
     They have more than k estimation points, structure points of several classes, and a feature that varies.
@@ -131,7 +133,7 @@ def _drawn_in_vain(records: Records, growth: Growth, seed: np.uint64, tree: int,
     return marked[grown.feature < 0]
 
 
-def _route(records: Records, grown: Grown, rows: IntArray) -> IntArray:
+def _route(records: LaidOutRecords, grown: Grown, rows: IntArray) -> IntArray:
     """Return the leaf, a node of the tree, that each of the rows comes to."""
     node = np.zeros(rows.size, np.int64)
     while (inner := grown.feature[node] >= 0).any():

@@ -39,7 +39,7 @@ def _count(cells: NDArray[Any], offsets: IntArray, group: IntArray, label: IntAr
 
 
 @dataclass(frozen=True, eq=False)
-class ClassCounts:
+class GroupCounts:
     """Count the records of each class in each group of cells.
 
     Parameters
@@ -126,7 +126,7 @@ class HistogramBase:
         group, feature_of = groups_of(grid, self.groups)
         measured = np.sort(rng.permutation(n_features)[: self._measured(n_features)])
         rows = np.isin(feature_of, measured)
-        counts = table.aggregate(ClassCounts(offsets, group, feature_of.size, n_classes))
+        counts = table.aggregate(GroupCounts(offsets, group, feature_of.size, n_classes))
         noisy = release.noisy(counts[rows], plan.counts).astype(np.float64)
         shares, effects, spread = self._effects(noisy, feature_of[rows], plan.counts.deviation)
         tables, noise = np.zeros((feature_of.size, start.start.size)), np.zeros(feature_of.size)

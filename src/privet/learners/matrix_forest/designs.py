@@ -77,7 +77,7 @@ class Measurement:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class StrategyCandidate:
     """A strategy for the whole forest: its measurements, or why it cannot be used."""
 
     name: str
@@ -103,8 +103,8 @@ class StrategyDesign:
     """
 
     setting: Setting
-    chosen: Candidate
-    candidates: tuple[Candidate, ...]
+    chosen: StrategyCandidate
+    candidates: tuple[StrategyCandidate, ...]
 
     @property
     def answers_batch_only(self) -> bool:
@@ -159,22 +159,22 @@ def _looked_at(setting: Setting) -> list[str]:
     return [*leaves, *cells, *(["p-identity", *direct] if setting.batch is not None else [])]
 
 
-def _usable(candidate: Candidate) -> Candidate:
+def _usable(candidate: StrategyCandidate) -> StrategyCandidate:
     if candidate.refused:
         raise ParameterError(f"strategy={candidate.name!r} cannot be used: {candidate.refused}")
     return candidate
 
 
-def _candidate(setting: Setting, name: str, build: Callable[[Setting], tuple[Measurement, ...]]) -> Candidate:
+def _candidate(setting: Setting, name: str, build: Callable[[Setting], tuple[Measurement, ...]]) -> StrategyCandidate:
     try:
         measurements = build(setting)
     except InfeasibleError as error:
-        return Candidate(name, refused=str(error))
+        return StrategyCandidate(name, refused=str(error))
     for part in measurements:
         # Whatever made the strategy, it is checked: what is not supported would leave answers without noise.
         if part.workload is not None and not part.strategy.supports(part.workload):
-            return Candidate(name, refused="it does not support the votes (W A+ A is not W)")
-    return Candidate(name, measurements)
+            return StrategyCandidate(name, refused="it does not support the votes (W A+ A is not W)")
+    return StrategyCandidate(name, measurements)
 
 
 def _leaves(setting: Setting) -> tuple[Measurement, ...]:

@@ -42,7 +42,7 @@ def hard_labels(counts: IntArray, empty: EmptyLeaves = "no vote") -> IntArray:
     return labels
 
 
-def leaf_values(counts: Floats, voting: LeafVoting, totals: Floats) -> Floats:
+def leaf_votes(counts: Floats, voting: LeafVoting, totals: Floats) -> Floats:
     """Return the vote of each leaf for each class.
 
     Parameters
@@ -75,7 +75,7 @@ def cell_votes(ensemble: Ensemble, counts: Floats, voting: LeafVoting, totals: F
         votes = ForestVotes(ensemble.cells, ensemble.depth).answer(counts)
         return votes / floored(totals) if voting == "balanced" else votes
     codes = ensemble.codes_of_cells(ensemble.trees.domains.n_features)
-    values = leaf_values(leaf_sums(ensemble.trees, codes, counts), voting, totals)
+    values = leaf_votes(leaf_sums(ensemble.trees, codes, counts), voting, totals)
     return sum_values(ensemble.trees, codes, values) / ensemble.trees.n_trees
 
 

@@ -12,7 +12,7 @@ from privet.errors import ParameterError
 from privet.estimators.learning import Hints
 from privet.learners.matrix_forest.designs import Measurement, StrategyDesign, design_in_closed_form, make_design
 from privet.learners.matrix_forest.domain_cells import CellClassCounts, DomainCells
-from privet.learners.matrix_forest.leaf_values import EmptyLeaves, LeafVoting, cell_votes, hard_labels, leaf_values
+from privet.learners.matrix_forest.leaf_values import EmptyLeaves, LeafVoting, cell_votes, hard_labels, leaf_votes
 from privet.learners.matrix_forest.settings import Ensemble, Mode, Setting, encode_batch
 from privet.learners.matrix_forest.subsets import covering_subsets, random_subsets
 from privet.learners.matrix_forest.tuning import EnsembleShape, depth_from_counts, shape_from_public_facts, shapes
@@ -126,7 +126,7 @@ class MatrixForest:
         if measurements[0].slots == "leaves":
             if setting.hard:
                 return LeafVotes(encoding, setting.all_trees, _both_classes(estimates[0], encoding, None))
-            values = leaf_values(estimates[0], self.voting, estimates[0].sum(axis=0))
+            values = leaf_votes(estimates[0], self.voting, estimates[0].sum(axis=0))
             return LeafVotes(encoding, setting.all_trees, values)
         totals = sum((estimate.sum(axis=0) for estimate in estimates), np.zeros(encoding.n_classes))
         tables = [

@@ -38,7 +38,7 @@ def uniform(state: NDArray[np.uint64]) -> float:
 
 
 @compiled
-def below(state: NDArray[np.uint64], n: int) -> Any:
+def draw_below(state: NDArray[np.uint64], n: int) -> Any:
     """Draw a whole number from 0 to n - 1."""
     return np.int64(bounded(_word(state), n))
 
@@ -59,7 +59,7 @@ def poisson(state: NDArray[np.uint64], mean: float) -> int:
 def shuffle_first(state: NDArray[np.uint64], items: NDArray[Any], n: int) -> None:
     """Put `n` random items first, in random order."""
     for i in range(n):
-        other = i + below(state, items.size - i)
+        other = i + draw_below(state, items.size - i)
         items[i], items[other] = items[other], items[i]
 
 

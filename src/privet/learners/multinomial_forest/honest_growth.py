@@ -24,7 +24,7 @@ from privet.learners.multinomial_forest.honest_tree import (
     RANGE,
     Grown,
     Growth,
-    Records,
+    LaidOutRecords,
     grow_honest_tree,
 )
 from privet.mechanisms.release import Release
@@ -204,7 +204,7 @@ def lay_out_records(
     *,
     x_log_x: bool = False,
     looked_at: float = 0.0,
-) -> Records:
+) -> LaidOutRecords:
     """Lay records out for growing.
 
     Parameters
@@ -235,7 +235,7 @@ def lay_out_records(
     if sizes[others].sum() <= 1 << 16:
         at = starts[others, np.newaxis] + codes[others].astype(np.int64) * width
         places = np.ascontiguousarray(at.astype(np.uint16).T)
-    return Records(
+    return LaidOutRecords(
         codes,
         _rare_codes(codes, common, starts, width),
         places,

@@ -175,7 +175,7 @@ class CandidateLimits(NamedTuple):
 
 
 @compiled
-def score_candidates(
+def score_found_candidates(
     kind: int,
     n_found: int,
     n_each: NDArray[np.int64],

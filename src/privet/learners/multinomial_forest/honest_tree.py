@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from privet.compiling import compiled, inlined, inner
 from privet.learners.multinomial_forest.honest_draws import (
-    below,
+    draw_below,
     poisson,
     shuffle_first,
     skip,
@@ -38,7 +38,7 @@ from privet.learners.multinomial_forest.honest_scores import (
     count_codes,
     in_one_pass,
     make_scratch,
-    score_candidates,
+    score_found_candidates,
 )
 
 # How a node chooses its split
@@ -101,7 +101,7 @@ class Growth(NamedTuple):
     p_value: float
 
 
-class Records(NamedTuple):
+class LaidOutRecords(NamedTuple):
     """The encoded table, laid out for growing.
 
     Attributes
@@ -153,7 +153,7 @@ class Grown(NamedTuple):
 
 
 @inner
-def takes_second(kind: int, code: Any, cut: int) -> Any:
+def is_second_child(kind: int, code: Any, cut: int) -> Any:
     """Whether a code takes the second child: above the cut, or the one category, or missing against all others."""
     if kind == CATEGORIES or (kind == ORDERED_MISSING and cut == 0):
         return np.int64(code) == cut
@@ -161,7 +161,7 @@ def takes_second(kind: int, code: Any, cut: int) -> Any:
 
 
 @compiled
-def grow_honest_tree(records: Records, growth: Growth, seed: int | np.uint64, tree: int) -> Grown:
+def grow_honest_tree(records: LaidOutRecords, growth: Growth, seed: int | np.uint64, tree: int) -> Grown:
     """Grow one tree; a pure function of its arguments."""
     state = start_draws(seed, tree)
     structure, estimation = deal_points(records.target.size, growth, state)
@@ -211,7 +211,7 @@ def deal_points(n_rows: int, growth: Growth, state: Any) -> tuple[NDArray[np.int
     rows = np.arange(n_rows).astype(np.int32)
     if growth.bootstrap:
         for i in range(n_rows):
-            rows[i] = below(state, n_rows)
+            rows[i] = draw_below(state, n_rows)
         return rows, rows.copy()
     shuffle_first(state, rows, growth.n_structure)
     return rows[: growth.n_structure].copy(), rows[growth.n_structure :].copy()
@@ -222,7 +222,7 @@ def _partition(codes: Any, kind: int, cut: int, rows: NDArray[np.int32]) -> int:
     """Put rows of the first child first, and return how many they are."""
     first, last = 0, rows.size - 1
     while first <= last:
-        if takes_second(kind, codes[rows[first]], cut):
+        if is_second_child(kind, codes[rows[first]], cut):
             rows[first], rows[last] = rows[last], rows[first]
             last -= 1
         else:
@@ -232,7 +232,7 @@ def _partition(codes: Any, kind: int, cut: int, rows: NDArray[np.int32]) -> int:
 
 @compiled
 def _choose(
-    records: Records,
+    records: LaidOutRecords,
     growth: Growth,
     structure: Any,
     estimation: Any,
@@ -268,7 +268,7 @@ def _choose(
 
 @inlined  # a call hands over some thirty arrays, which can take longer than to score a feature
 def _score(
-    records: Records,
+    records: LaidOutRecords,
     growth: Growth,
     j: int,
     n_each: Any,
@@ -289,12 +289,12 @@ def _score(
         found = collect_codes(scratch.whole[begin:end], scratch)
     else:
         found = count_codes(records.codes[j], records.n_codes[j], rows, columns, scratch)
-    return score_candidates(records.kinds[j], found, n_each, growth.entropy, records.x_log_x, wanted, scratch)
+    return score_found_candidates(records.kinds[j], found, n_each, growth.entropy, records.x_log_x, wanted, scratch)
 
 
 @inner
 def _by_softmax(
-    records: Records,
+    records: LaidOutRecords,
     growth: Growth,
     n_each: Any,
     rows: Any,
@@ -330,7 +330,7 @@ def _by_softmax(
 
 @inner
 def _by_search(
-    records: Records,
+    records: LaidOutRecords,
     growth: Growth,
     n_each: Any,
     rows: Any,
@@ -366,7 +366,7 @@ def _by_search(
         n_seen += 1
         first, last = 0, n_candidates
         if random_value:
-            first = below(state, n_candidates)
+            first = draw_below(state, n_candidates)
             last = first + 1
         for candidate in range(first, last):
             score = scratch.scores[candidate]
@@ -374,7 +374,7 @@ def _by_search(
                 chosen, at, best, ties = j, scratch.cuts[candidate], score, 1
             elif score == best:
                 ties += 1
-                if below(state, ties) == 0:
+                if draw_below(state, ties) == 0:
                     chosen, at = j, scratch.cuts[candidate]
     return chosen, at
 
@@ -386,6 +386,6 @@ def _within_range(
     """Restrict candidates to the range of a few structure points, drawn with replacement; they come first in `rows`."""
     low, high = np.int64(_ANY), np.int64(-1)
     for _ in range(growth.n_points):
-        code = np.int64(codes[rows[below(state, n_structure)]])
+        code = np.int64(codes[rows[draw_below(state, n_structure)]])
         low, high = min(low, code), max(high, code)
     return CandidateLimits(wanted.min_child, wanted.n_estimation, int(low), int(high))

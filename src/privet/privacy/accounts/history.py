@@ -27,7 +27,7 @@ class HistoryError(BudgetError):
 
 
 @dataclass
-class Part:
+class Allotment:
     """What one analyst or one purpose may spend of an account, and has spent; no limit if there is none."""
 
     limit: Limit | None = None
@@ -61,7 +61,7 @@ class Account:
     protects: str | None = None
     spent: Cost = field(default_factory=Cost.nothing)
     used: list[int] = field(default_factory=list)
-    parts: dict[tuple[str, str], Part] = field(default_factory=dict)
+    parts: dict[tuple[str, str], Allotment] = field(default_factory=dict)
 
     @property
     def reading(self) -> Fraction | None:
@@ -96,7 +96,7 @@ class Account:
 
 
 @dataclass
-class Charge:
+class RecordedCharge:
     """One charge, and how far it came."""
 
     id: str
@@ -121,7 +121,7 @@ class History:
         self.store = ""
         self.last: Entry | None = None
         self.accounts: dict[str, Account] = {}
-        self.charges: dict[str, Charge] = {}
+        self.charges: dict[str, RecordedCharge] = {}
         for entry in entries:
             self.add(entry)
 
@@ -179,7 +179,7 @@ class History:
                 account = None if account.parent is None else self.account(account.parent)
         return tuple(found)
 
-    def charges_to(self, account: str) -> Iterator[Charge]:
+    def charges_to(self, account: str) -> Iterator[RecordedCharge]:
         """Yield the charges to an account, in order."""
         return (charge for charge in self.charges.values() if account in charge.accounts)
 
@@ -239,7 +239,7 @@ class History:
                 f"a limit within {account.name!r} must be in its own measure and at its own delta ({account.limit}), "
                 f"got {limit}" + ("; an account of slots has none" if account.limit.slots else "")
             )
-        account.parts.setdefault((details["of"], str(details["name"])), Part()).limit = limit
+        account.parts.setdefault((details["of"], str(details["name"])), Allotment()).limit = limit
 
     def _close(self, entry: Entry, details: Any) -> None:
         self._open(entry.account).closed = True
@@ -273,7 +273,9 @@ class History:
             self._book(account, cost, entry.who, purpose)
             if name in slots:
                 account.used[slots[name]] += 1
-        charge = Charge(details["charge"], entry.seq, entry.who, entry.at, names, cost, what, purpose, details, slots)
+        charge = RecordedCharge(
+            details["charge"], entry.seq, entry.who, entry.at, names, cost, what, purpose, details, slots
+        )
         self.charges[charge.id] = charge
 
     def _commit(self, entry: Entry, details: Any) -> None:
@@ -309,7 +311,7 @@ class History:
             raise BudgetError(f"the account of {name!r} is closed; nothing was drawn. Its owner can create another")
         return account
 
-    def _charge(self, details: Any) -> Charge:
+    def _charge(self, details: Any) -> RecordedCharge:
         if details["charge"] not in self.charges:
             raise BudgetError(
                 f"there is no charge {details['charge']!r:.40}; `privet budget show --charges` lists them"
@@ -369,7 +371,7 @@ class History:
     def _book(self, account: Account, cost: Cost, who: str, purpose: str) -> None:
         account.spent = account.spent + cost
         for key in (("analyst", who), ("purpose", purpose)):
-            part = account.parts.setdefault(key, Part())
+            part = account.parts.setdefault(key, Allotment())
             part.spent = part.spent + cost
 
     def _recount(self, account: Account) -> None:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from privet.privacy.accounts.entries import Entry
-from privet.privacy.accounts.history import Account, Charge, History
+from privet.privacy.accounts.history import Account, History, RecordedCharge
 from privet.privacy.accounts.limits import ACCOUNTANTS
 from privet.privacy.events import readable, readable_down
 from privet.privacy.statements import stated_down, stated_up
@@ -58,7 +58,7 @@ def account_as_data(account: Account, history: History) -> dict[str, Any]:
     }
 
 
-def charge_as_data(charge: Charge) -> dict[str, Any]:
+def charge_as_data(charge: RecordedCharge) -> dict[str, Any]:
     """Return one charge as plain data, with exact numbers as text."""
     details = charge.details.get("details", {})
     return {

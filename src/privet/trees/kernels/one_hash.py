@@ -56,7 +56,7 @@ class Features(NamedTuple):
     width: NDArray[np.uint64]
 
 
-class Lanes(NamedTuple):
+class DescendingLanes(NamedTuple):
     """Room for the rows that descend side by side.
 
     Attributes
@@ -155,7 +155,7 @@ def _enter(word: Whole, entry: Whole) -> tuple[Whole, Whole, bool]:
 
 
 @merged
-def _draw_all(lanes: Lanes, at: NDArray[np.uint32], n_rows: Whole, n_features: Whole) -> None:
+def _draw_all(lanes: DescendingLanes, at: NDArray[np.uint32], n_rows: Whole, n_features: Whole) -> None:
     """Draw a feature for each row's node, and look up the row's entry."""
     for lane in range(n_rows):
         at[lane] = np.uint32((((lanes.word[lane] >> _HALF) * n_features) >> _HALF) * _LANES + lane)
@@ -164,7 +164,7 @@ def _draw_all(lanes: Lanes, at: NDArray[np.uint32], n_rows: Whole, n_features: W
 
 
 @merged
-def _enter_all(lanes: Lanes, n_rows: Whole) -> int:
+def _enter_all(lanes: DescendingLanes, n_rows: Whole) -> int:
     """Let each row enter its child, in a loop of vector instructions; return how many drew what cannot be split."""
     n_stuck = 0
     for lane in range(n_rows):
@@ -176,7 +176,7 @@ def _enter_all(lanes: Lanes, n_rows: Whole) -> int:
 
 
 @inner
-def _draw_again(lanes: Lanes, at: NDArray[np.uint32], n_rows: Whole) -> None:
+def _draw_again(lanes: DescendingLanes, at: NDArray[np.uint32], n_rows: Whole) -> None:
     """Draw another feature where the first could not be split; if none can be, the row has arrived and stays."""
     for lane in range(n_rows):
         entry = np.uint64(lanes.entries[at[lane]])
@@ -190,7 +190,7 @@ def _draw_again(lanes: Lanes, at: NDArray[np.uint32], n_rows: Whole) -> None:
 
 
 @inner
-def _fetch(codes: Codes, start: Whole, n_rows: Whole, features: Features, lanes: Lanes) -> None:
+def _fetch(codes: Codes, start: Whole, n_rows: Whole, features: Features, lanes: DescendingLanes) -> None:
     """Make entries of the rows' codes, with the intervals of the root."""
     for feature in range(np.uint64(features.source.size)):
         column, last = codes[features.source[feature]], features.last[feature]
@@ -202,7 +202,7 @@ def _fetch(codes: Codes, start: Whole, n_rows: Whole, features: Features, lanes:
 
 
 @merged
-def _refresh(lanes: Lanes, n_rows: Whole, n_features: Whole) -> None:
+def _refresh(lanes: DescendingLanes, n_rows: Whole, n_features: Whole) -> None:
     """Bring the entries back to what they are at the root: all of them if they are few, else those that were split."""
     if lanes.at.shape[0] > 1:
         for level in range(lanes.at.shape[0]):
@@ -225,7 +225,7 @@ def route_side_by_side(
     depth: int,
     max_leaves: int,
     features: Features,
-    lanes: Lanes,
+    lanes: DescendingLanes,
     out: NDArray[np.int32],
 ) -> None:
     """Route rows start..stop; `out` gets one row for each tree from `first_tree` on.
