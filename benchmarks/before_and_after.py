@@ -185,7 +185,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--before", type=Path, help="the sources (src) of the other version")
     parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--only", nargs="+", help="words in the names of cases; other lines of the table stay")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="some lines; all others of the table stay")
     parser.add_argument("--out", type=Path, default=HERE.parent / "docs" / "results")
     parser.add_argument("--cache", type=Path, help="a folder for machine code, kept for further runs")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
@@ -195,7 +195,7 @@ def main() -> None:
         return
     if asked.before is None:
         parser.error("name the sources of the other version: --before ../privet-before/src")
-    wanted = [name for name in (*CASES, *IMPORTS) if not asked.only or any(word in name for word in asked.only)]
+    wanted = [name for name in (*CASES, *IMPORTS) if not asked.only or name in asked.only]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         cache = asked.cache or Path(folder)

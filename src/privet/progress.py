@@ -5,7 +5,7 @@ command line does. Passes over files that need not fit into memory show a `Bar`,
 
 *Privacy.* A fit counts what its plan has fixed, such as rounds, never records. Models vote on private records, too, in
 searches, evaluations and some fits; so records are counted only where a prediction asks for it (`counting_records`).
-Where even the number of rounds is secret, nothing is told (`silence`).
+Where even the number of rounds is secret, nothing is reported (`silence`).
 """
 
 import sys
@@ -43,7 +43,7 @@ class Step:
 _listeners: list[Callable[[Step], None]] = []
 # Of the thread that begins to count, whichever threads go on.
 _records_are_told: ContextVar[bool] = ContextVar("whether records are counted", default=False)
-_silent: ContextVar[bool] = ContextVar("whether nothing is told", default=False)
+_silent: ContextVar[bool] = ContextVar("whether nothing is reported", default=False)
 
 
 @contextmanager

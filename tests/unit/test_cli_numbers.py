@@ -156,7 +156,7 @@ def test_its_page_has_the_figures_if_they_are_of_public_records(folder):
     assert run("evaluate", "model.json", "houses.csv", "--public", "-o", "evaluation.json")[0] == 0
     assert run("report", "model.json", "--evaluation", "evaluation.json")[0] == 0
     text = Path("model.html").read_text()
-    assert "Predicted against true numbers" in text
+    assert "Predicted against true targets" in text
     assert "Residuals" in text
     run("evaluate", "model.json", "houses.csv", "-o", "private.json")
     code, _, message = run("report", "model.json", "--evaluation", "private.json", "-o", "other.html")

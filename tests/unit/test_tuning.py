@@ -31,7 +31,7 @@ from privet.privacy.events import Mechanism
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms, unproven
 from privet.tables import MemoryTable
-from privet.tables.only_part import OnlyPart
+from privet.tables.part import OnlyPart
 from privet.tables.recoded import Recoded
 from privet.tuning import PrivateSearch
 from privet.tuning.scoring import FULL, public_worth

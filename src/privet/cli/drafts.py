@@ -87,8 +87,8 @@ def draft(
     of_target = entry_of(target, _target(target, read_values(opened.named(target)), task), True, ask)
     header = _HEADER.format(mark=MARK, guessed=_GUESSED if guessed else "")
     text = [header, "version: 2", "features:", *lines]
-    text += [f"# The column to predict is {target!r}; this is what it can be: categorical for classes, numeric for a"]
-    text += ["# number, which a regressor predicts.", f"target: {of_target}", f"target_column: {quoted(target)}"]
+    text += [f"# The column to predict is {target!r}; this is what it can be: categorical for classes, numeric for"]
+    text += ["# regression.", f"target: {of_target}", f"target_column: {quoted(target)}"]
     if ignored:
         text += ["# Not used: identifiers, free text, and what you left out.", f"ignored: {_list(ignored)}"]
     text += ["# What is hidden: whether a record is there (add_remove), what it says (replace), or its label (label)."]
@@ -132,7 +132,7 @@ def _target(name: str, values: Values, task: Task | None) -> Taken:
     if task is None:
         task = "regression" if values.kind == "float" else "classification"  # most whole numbers are classes
     if task == "regression":
-        return Taken("numeric", "it is a number to be predicted")
+        return Taken("numeric", "it is a regression target")
     if values.kind == "bool":
         return Taken("boolean", "its values are true and false")
     return Taken("categorical", "it is a class to be predicted")

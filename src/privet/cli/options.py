@@ -41,6 +41,8 @@ Records = Annotated[
     ),
 ]
 ModelFile = Annotated[Path, typer.Argument(help="A model file.", metavar="MODEL", show_default=False)]
+ModelOut = Annotated[Path, typer.Option("--out", "-o", help="The model file to write.", metavar="FILE")]
+ReportPage = Annotated[bool, typer.Option("--report/--no-report", help="Also write the report page beside it.")]
 SchemaFile = Annotated[
     Path | None,
     typer.Option("--schema", "-s", help="What is public: a YAML or JSON file.", metavar="FILE", show_default=False),

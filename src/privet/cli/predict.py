@@ -36,7 +36,7 @@ def predict(
     as_json: Json = False,
     force: Force = False,
 ) -> None:
-    """Predict the target for every record of a table: the class with its share of the vote, or the number.
+    """Predict the target for every record of a table: the class with its share of the vote, or a value in its range.
 
     Columns that the schema ignores or that name the unit, such as identifiers, come first; others are left out. Texts
     that a spreadsheet would run as a formula have an apostrophe before them in a .csv file.
@@ -129,7 +129,7 @@ def _with_ids(ids: Any, answers: Any) -> Any:
 
 
 def _answers(estimator: Any, frame: Any, shares: bool, interval: float | None) -> Any:
-    """Return predictions: a number, or a class with its share of the vote and, if wanted, those of all classes."""
+    """Return predictions: a value in the target's range, or a class with its share of the vote, or all shares."""
     from privet.cli.data import import_pandas
 
     pandas = import_pandas()

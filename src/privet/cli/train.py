@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from privet.cli.console import print_json, say
 from privet.cli.options import (
     Decimal,
     Delta,
@@ -17,16 +16,18 @@ from privet.cli.options import (
     Jobs,
     Json,
     Learner,
+    ModelOut,
     NaWords,
     PublicSeed,
     Records,
+    ReportPage,
     RowsHint,
     SchemaFile,
     Separator,
     Settings,
     Target,
 )
-from privet.cli.spending import BudgetAddress, Dataset, Purpose, charged_to, what_is_left
+from privet.cli.spending import BudgetAddress, Dataset, Purpose, charged_to
 
 
 def train(
@@ -39,10 +40,8 @@ def train(
     learner: Learner = None,
     settings: Settings = None,
     target: Target = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.", metavar="FILE")] = Path(
-        "model.json"
-    ),
-    page: Annotated[bool, typer.Option("--report/--no-report", help="Also write the report page beside it.")] = True,
+    out: ModelOut = Path("model.json"),
+    page: ReportPage = True,
     rows_hint: RowsHint = None,
     public_seed: PublicSeed = None,
     budget: BudgetAddress = None,
@@ -75,9 +74,8 @@ def train(
     """
     from privet.cli.drafts import load_schema
     from privet.cli.learners import make_estimator
-    from privet.cli.trained import Labelled, ModelFiles
+    from privet.cli.trained import Labelled, ModelFiles, say_trained
     from privet.frames.text_forms import TextOptions
-    from privet.privacy.text import guarantee_as_data
 
     public, form = load_schema(schema), TextOptions.of(separator, encoding, decimal, na)
     inputs = [*map(Path, data), *([] if schema is None else [schema])]
@@ -90,23 +88,6 @@ def train(
         with charged_to(budget, dataset, purpose):
             records.train(estimator, jobs)
         write(estimator)
-    ledger = estimator.privacy_
-    if as_json:
-        print_json(
-            {
-                "learner": type(estimator).__name__,
-                "why": getattr(estimator, "why_", None),
-                **files.as_data(),
-                **guarantee_as_data(ledger),
-                "privacy": ledger.to_dict(),
-            }
-        )
-        return
-    if hasattr(estimator, "why_"):
-        say(f"{estimator.why_}\n")
-    say(ledger.table(full=full))
-    say()
-    for line in files.in_words():
-        say(line)
-    for line in what_is_left(estimator):
-        say(f"budget: {line}")
+    why = getattr(estimator, "why_", None)
+    facts = {"learner": type(estimator).__name__, "why": why}
+    say_trained(estimator, files, why, facts, as_json=as_json, full=full)

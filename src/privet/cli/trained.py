@@ -1,4 +1,4 @@
-"""What commands that train share: labelled records to fit on, and the files in which a model is written."""
+"""What commands that train share: records to fit on, the files in which a model is written, and what is said then."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from privet.cli.console import note, refuse_overwriting, working
+from privet.cli.console import note, print_json, refuse_overwriting, say, working
+from privet.cli.spending import what_is_left
 from privet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -109,6 +110,24 @@ class ModelFiles:
     def as_data(self) -> dict[str, str | None]:
         """Return the files' names, for programs."""
         return {"model": str(self.model), "report": None if self.page is None else str(self.page)}
+
+
+def say_trained(
+    fitted: Any, files: ModelFiles, first: str | None, facts: dict[str, Any], *, as_json: bool, full: bool
+) -> None:
+    """Print what was spent on a model and where it is: as JSON after some facts, or in words after a first line."""
+    from privet.privacy.text import guarantee_as_data
+
+    ledger = fitted.privacy_
+    if as_json:
+        print_json({**facts, **files.as_data(), **guarantee_as_data(ledger), "privacy": ledger.to_dict()})
+        return
+    if first is not None:
+        say(f"{first}\n")
+    say(ledger.table(full=full))
+    say()
+    for line in [*files.in_words(), *(f"budget: {line}" for line in what_is_left(fitted))]:
+        say(line)
 
 
 @contextmanager

@@ -18,15 +18,17 @@ from privet.cli.options import (
     Full,
     Jobs,
     Json,
+    ModelOut,
     NaWords,
     PublicSeed,
     Records,
+    ReportPage,
     RowsHint,
     SchemaFile,
     Separator,
     Target,
 )
-from privet.cli.spending import BudgetAddress, Dataset, Purpose, charged_to, what_is_left
+from privet.cli.spending import BudgetAddress, Dataset, Purpose, charged_to
 from privet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ def tune(
         str,
         typer.Option(
             help="held_out, or random_stopping, whose price does not grow with the number of candidates but whose "
-            "running time tells how many trials there were.",
+            "running time shows how many trials there were.",
             metavar="NAME",
         ),
     ] = "held_out",
@@ -83,10 +85,8 @@ def tune(
         bool, typer.Option("--plan", help="Say what the search will cost, and end: nothing is read or spent.")
     ] = False,
     target: Target = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.", metavar="FILE")] = Path(
-        "model.json"
-    ),
-    page: Annotated[bool, typer.Option("--report/--no-report", help="Also write the report page beside it.")] = True,
+    out: ModelOut = Path("model.json"),
+    page: ReportPage = True,
     rows_hint: RowsHint = None,
     public_seed: PublicSeed = None,
     budget: BudgetAddress = None,
@@ -118,7 +118,7 @@ def tune(
       privet tune people.csv --schema schema.yaml --epsilon 1 --learner privatree --setting max_depth=4,6,8
     """
     from privet.cli.drafts import load_schema
-    from privet.cli.trained import Labelled, ModelFiles
+    from privet.cli.trained import Labelled, ModelFiles, say_trained
     from privet.frames.text_forms import TextOptions
     from privet.privacy.text import guarantee_as_data, guarantee_in_words
 
@@ -151,26 +151,10 @@ def tune(
         with charged_to(budget, dataset, purpose):
             records.train(search, jobs)
         write(search.best_estimator_)
-    winner, ledger = type(search.best_estimator_).__name__, search.privacy_
+    winner = type(search.best_estimator_).__name__
     chosen = {name: value for name, value in search.best_params_.items() if name != "estimator"}
-    if as_json:
-        print_json(
-            {
-                "learner": winner,
-                "settings": chosen,
-                **files.as_data(),
-                **guarantee_as_data(ledger),
-                "privacy": ledger.to_dict(),
-            }
-        )
-        return
-    say(f"winner: {' '.join([winner, *(f'{name}={json.dumps(value)}' for name, value in chosen.items())])}\n")
-    say(ledger.table(full=full))
-    say()
-    for line in files.in_words():
-        say(line)
-    for line in what_is_left(search):
-        say(f"budget: {line}")
+    first = f"winner: {' '.join([winner, *(f'{name}={json.dumps(value)}' for name, value in chosen.items())])}"
+    say_trained(search, files, first, {"learner": winner, "settings": chosen}, as_json=as_json, full=full)
 
 
 def _search(learners: Sequence[str], settings: Sequence[str], schema: Schema, **own: Any) -> PrivateSearch:

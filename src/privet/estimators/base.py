@@ -21,10 +21,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from privet.errors import LargeDeltaWarning, NonPrivateWarning, ParameterError, PrivacyLeakWarning, SchemaError
-from privet.estimators.asking import Forecasting
 from privet.estimators.counting import CountedFirst, CountedPlan, MakeLearner, buys_count
 from privet.estimators.deciding import Deciding
-from privet.estimators.explaining import Explained
+from privet.estimators.explaining import Explained, Forecasting
 from privet.estimators.learning import Hints, Learner, NumberModel
 from privet.estimators.objectives import check_objective
 from privet.frames.opening import one_column
@@ -132,7 +131,7 @@ class PrivateEstimator(Forecasting, Explained, BaseEstimator, ABC):  # type: ign
             that need not fit into memory: one of `privet.tables`, a polars LazyFrame, a PyArrow dataset or
             RecordBatchReader, or a DuckDB relation.
         y : array-like or str
-            The labels, or the numbers of a regression target: a list, an array, a column of any library, or a frame of
+            The labels, or the values of a regression target: a list, an array, a column of any library, or a frame of
             one column. A record is left out if its label is not in the schema, or its target is not a number. For a
             table, the name of its column.
         """
@@ -305,7 +304,7 @@ class PrivateClassifier(Deciding, ClassifierMixin, PrivateEstimator):  # type: i
 
     def _check_target(self, schema: Schema) -> None:
         if not isinstance(schema.target, Categorical):
-            raise SchemaError("the schema's target is a range of numbers: use a regressor, or give classes=[...]")
+            raise SchemaError("the schema's target is a numeric range: use a regressor, or give classes=[...]")
 
     def _infer(self, X: Any, y: Any) -> Schema:
         check_classification_targets(y)
@@ -325,12 +324,12 @@ class PrivateClassifier(Deciding, ClassifierMixin, PrivateEstimator):  # type: i
 
 
 class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Base of the regressors: they predict a number within the schema's public range of the target."""
+    """Base of the regressors: they predict a value within the target's public range."""
 
     _estimator_type: ClassVar[str] = "regressor"
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return a number within the target's range for each record. Spends nothing."""
+        """Return a value within the target's range for each record. Spends nothing."""
         codes = self._codes(X)
         with counting_records():
             return cast(NumberModel, self.model_).numbers(codes, threads(self.n_jobs))

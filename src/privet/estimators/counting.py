@@ -112,7 +112,7 @@ class CountedPlan(Plan):
 
     @property
     def possible(self) -> Iterator[Composition]:
-        """All that may be charged, as far as it can be told before the number is known."""
+        """All that may be charged, as far as that is known before the number is known."""
         return self.examples()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -179,7 +179,7 @@ def _estimator(content: Mapping[str, Any]) -> Any:
     if estimator.model_.encoding != encoding:
         raise ModelFileError("the model's encoding does not follow from its schema; save the model again")
     if isinstance(schema.target, Numeric) and not hasattr(estimator.model_, "numbers"):
-        raise ModelFileError("the model is of classes, its schema's target is a number; save the model again")
+        raise ModelFileError("the model is of classes, its schema's target is one of regression; save the model again")
     estimator.privacy_ = _checked_ledger(content["privacy"], schema, content["version"])
     library = content["library"]
     if not isinstance(library, str) or not _LIBRARY.fullmatch(library):

@@ -233,7 +233,7 @@ def _set_table(graph: _Graph, trees: ExplicitTrees) -> tuple[str, str]:
 
 
 def _answer(graph: _Graph, scores: str, scoring: Scoring) -> None:
-    """Turn scores into probabilities and the class that wins, or into a number within the target's range."""
+    """Turn scores into probabilities and the class that wins, or into a value within the target's range."""
     from onnx import TensorProto, helper
 
     if not isinstance(scoring.target, ClassTarget):

@@ -16,7 +16,7 @@ MODEL: dict[str, Any] = {}
 
 
 def predict(record: Any) -> Any:
-    """Return the class with the largest probability, the first of equals; or a number for a regression."""
+    """Return the class with the largest probability, the first of equals; or the value of a regression target."""
     if "range" in MODEL:
         low, high = MODEL["range"]
         return low + min(max(scores(record)[0], 0.0), 1.0) * (high - low)

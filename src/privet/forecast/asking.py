@@ -107,7 +107,7 @@ def _check_shares(shares: Sequence[float] | None, schema: Schema) -> None:
     if shares is None:
         return
     if not isinstance(schema.target, Categorical):
-        raise SchemaError("shares= are of classes, and the schema's target is a range of numbers: leave them out")
+        raise SchemaError("shares= are of classes, and the schema's target is a numeric range: leave them out")
     classes = len(schema.target.categories)
     given = np.asarray(shares, np.float64)
     if given.shape != (classes,) or not np.isfinite(given).all() or (given <= 0).any():

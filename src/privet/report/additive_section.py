@@ -57,7 +57,7 @@ def _parts(model: Additive) -> str:
 
 def _what(whole: Shapes) -> str:
     if whole.unit == "units of the target":
-        return "the predicted number, in its own units"
+        return "the predicted target, in its own units"
     return f"the log-odds of {whole.scores[0]}" if len(whole.scores) == 1 else "the log-odds of each class"
 
 

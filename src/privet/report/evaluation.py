@@ -86,7 +86,7 @@ class ClassEvaluation(Evaluation):
 
 @dataclass(frozen=True)
 class Group:
-    """Records with similar predictions: the mean prediction, and quantiles of the true numbers (10, 50 and 90%)."""
+    """Records with similar predictions: the mean prediction, and quantiles of the true targets (10, 50 and 90%)."""
 
     predicted: float
     low: float
@@ -107,7 +107,7 @@ class NumberEvaluation(Evaluation):
     r_squared : float
         The part of the squared error of always the mean that the model saves; below zero if it is worse than that.
     groups : tuple of Group
-        Predicted against true numbers; of public records only, and only where there are many.
+        Predicted against true targets; of public records only, and only where there are many.
     residual_width : float
         Residuals (true minus predicted) are counted in bars from minus to plus this; the outer ones have the rest.
     residual_shares : tuple of float
@@ -162,10 +162,10 @@ def measure(estimator: Any, X: Any, y: Any, *, data: str, public: bool) -> Evalu
 
 
 def _numbers(y: Any) -> NDArray[np.float64]:
-    """Return the true numbers as they are, not clipped to the model's range; NaN where there is none."""
+    """Return the true targets as they are, not clipped to the model's range; NaN where there is none."""
     values = read_values(y)
     if values.kind in ("string", "date", "unsupported"):
-        raise SchemaError(f"the model predicts numbers, but the target's dtype is {values.dtype}; check --target")
+        raise SchemaError(f"the model predicts a numeric target, but the dtype is {values.dtype}; check --target")
     numbers = values.numbers().astype(np.float64)
     return numbers if values.absent is None else np.where(values.absent, np.nan, numbers)
 
@@ -175,7 +175,7 @@ def _measure_numbers(
 ) -> NumberEvaluation:
     known = np.isfinite(truth)
     if not known.any():
-        raise SchemaError("no record has a number as its answer; check --target")
+        raise SchemaError("no record has a number as its target; check --target")
     guess, truth = guess[known], truth[known]
     decimals = 1 + DIGITS - floor(log10(target.high - target.low))  # a thousandth of the range, or finer
     errors = truth - guess

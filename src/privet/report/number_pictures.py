@@ -11,7 +11,7 @@ _SIZE = {"width": 430, "height": 300, "left": 58, "bottom": 46}
 
 
 def predicted_against_true(evaluation: NumberEvaluation) -> Markup | None:
-    """Draw groups of similar predictions against the true numbers; None where there are too few records."""
+    """Draw groups of similar predictions against the true targets; None where there are too few records."""
     groups = evaluation.groups
     if len(groups) < 2:
         return None
@@ -32,14 +32,14 @@ def predicted_against_true(evaluation: NumberEvaluation) -> Markup | None:
         tag("text", "predicted", x=f"{canvas.at((low + high) / 2):.1f}", y=canvas.height - 8, class_="middle muted"),
         tag("text", "true", x=canvas.left + 6, y=canvas.top + 12, class_="muted"),
     ]
-    picture = canvas.svg("Predicted against true numbers", "The same numbers follow in a table.", *parts)
+    picture = canvas.svg("Predicted against true targets", "The same numbers follow in a table.", *parts)
     caption = (
-        "True numbers by what was predicted: their median (line) and where four of five lie (band), for groups of "
+        "True targets by what was predicted: their median (line) and where four of five lie (band), for groups of "
         "similar predictions. On the dashed line predictions are right."
     )
     rows = [[plain(g.predicted), plain(g.low), plain(g.middle), plain(g.high)] for g in groups]
     header = ["predicted, mean of the group", "true: one in ten is below", "median", "one in ten is above"]
-    numbers = table("Predicted against true numbers", header, rows, numbers=frozenset({1, 2, 3}))
+    numbers = table("Predicted against true targets", header, rows, numbers=frozenset({1, 2, 3}))
     return tag("div", figure(picture, caption), tag("details", tag("summary", "numbers"), numbers))
 
 

@@ -90,8 +90,8 @@ def certify(
     check_whole("n_retrainings", n_retrainings, 1, 10**9)
     if score is None and is_regressor(estimator):
         raise ParameterError(
-            f"{type(estimator).__name__} predicts numbers, which have no accuracy; pass score=, such as the share of "
-            "the test records whose prediction is within a tolerance"
+            f"{type(estimator).__name__} predicts a numeric target, which has no accuracy; pass score=, such as the "
+            "share of the test records whose prediction is within a tolerance"
         )
     score = accuracy_on(X_test, y_test) if score is None else score
     # One more training than requested, so that a model that cannot be certified raises an error before hours of work.

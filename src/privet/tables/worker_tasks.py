@@ -30,7 +30,7 @@ _MOST_ROWS = 1 << 62  # a piece is one block here: there are as many as files ha
 
 @dataclass(frozen=True, repr=False)  # clusters log the arguments of tasks that fail
 class Summary:
-    """All that the driver is told of a piece before the first pass.
+    """All that the driver learns of a piece before the first pass.
 
     Attributes
     ----------

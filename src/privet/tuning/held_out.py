@@ -15,7 +15,7 @@ from privet.privacy.plan import Plan
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Encoding
-from privet.tables.only_part import OnlyPart
+from privet.tables.part import OnlyPart
 from privet.tables.protocol import Table
 from privet.tuning.fits import STATE, Field, Found, part_of, times
 from privet.tuning.scoring import FULL, ClassSizes, Points, Scoring, balanced_worth, check_scoring, public_worth

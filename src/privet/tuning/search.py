@@ -106,7 +106,7 @@ class PrivateSearch(PrivateEstimator):
     *Privacy.* `privet.tuning.held_out.HeldOutSearch` and `privet.tuning.stopping.StoppingSearch` have the proofs. One
     plan states the whole cost, budgets are charged once, before anything is drawn. Nothing about losing candidates
     comes out, and no score of the winner: it would be too good, having been chosen for it. Measure the winner with
-    `privet.evaluate` on records that the search has not seen. The running time of random stopping tells how many
+    `privet.evaluate` on records that the search has not seen. The running time of random stopping shows how many
     trials there were.
 
     Examples
