@@ -13,10 +13,10 @@ from privet.errors import ModelFileError, ParameterError, PrivetError
 from privet.models.files import Content, Reader, array_to_dict, register
 from privet.models.forest import Structure
 from privet.models.forest_files import structure_from_content, structure_to_content
-from privet.schema.encoding import Encoding, RangeTarget
+from privet.schema.encoding import Encoding, FieldsOnly, RangeTarget
 from privet.tables.protocol import Floats, IntArray
 from privet.trees.kernels.vote import sum_values
-from privet.trees.structure import FeatureCodes, FieldsOnly
+from privet.trees.structure import FeatureCodes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
