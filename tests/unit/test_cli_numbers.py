@@ -64,7 +64,10 @@ def test_one_tree_is_trained_where_the_target_is_a_range(folder):
 def test_a_learner_of_classes_is_refused_with_one_that_can(folder, learner):
     code, out, message = run("train", "houses.csv", "-s", "schema.yaml", "-e", "1", "--learner", learner)
     assert (code, out) == (Exit.SCHEMA, "")
-    assert "a range of numbers; use --learner PrivetRegressor, BoostingRegressor, PrivaTreeRegressor, or list its classes" in message
+    assert (
+        "a range of numbers; use --learner PrivetRegressor, BoostingRegressor, PrivaTreeRegressor, or list its classes"
+        in message
+    )
     Path("classes.yaml").write_text(SCHEMA.replace("numeric, low: 0, high: 1000", "categorical, categories: [1, 2]"))
     code, _, message = run("plan", "-s", "classes.yaml", "--learner", "BoostingRegressor")
     assert code == Exit.SCHEMA
