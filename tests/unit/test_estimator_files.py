@@ -15,6 +15,8 @@ from privet.errors import ModelFileError
 from privet.estimators.registry import estimator_names
 from privet.learners.random_decision_forest.forest import FINE_GRID
 from privet.models.files import array_to_dict, digest
+from privet.privacy.certificate import certificate
+from privet.privacy.text import ledger_from_dict
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "model_file_v1.json"
 FORMAT = json.loads((files("privet") / "models/model_file.schema.json").read_text(encoding="utf-8"))
@@ -133,6 +135,31 @@ def test_a_newer_version_is_refused_with_the_remedy(content, tmp_path):
     )
 
 
+def test_an_epsilon_that_was_rounded_further_up_is_read_and_one_that_understates_is_not(contents, tmp_path):
+    """Until 0.2 conversions of zCDP were rounded up more generously, and certificates state what they gave."""
+    content = json.loads(json.dumps(contents["PrivaTreeClassifier"]))
+    if content["certificate"]["epsilon"] is None:  # the noise of these files is seeded
+        content["privacy"]["why"], content["privacy"]["proven"] = [], True
+        ledger = ledger_from_dict(content["privacy"])
+        content["privacy"] = ledger.to_dict()
+        content["certificate"] = certificate(ledger, Schema.from_dict(content["schema"]), content["library"])
+    exact = content["certificate"]["epsilon"]
+    for factor, fits in ((1, True), (1 + 1e-12, True), (1 - 1e-12, False), (1 + 1e-6, False)):
+        content["certificate"]["epsilon"] = exact * factor
+        if fits:
+            path = tmp_path / "model.json"
+            path.write_text(json.dumps(sealed(content)))
+            assert privet.load(path).privacy_.epsilon == exact
+        else:
+            assert "certificate: it does not follow" in refusal(sealed(content), tmp_path)
+
+
+def test_what_is_stated_is_checked_before_millions_of_cuts_are_computed(content, tmp_path, monkeypatch):
+    monkeypatch.setattr(Schema, "encoding", lambda *_: pytest.fail("cuts were computed first"))
+    content["certificate"]["epsilon"] = 0.01
+    assert "certificate: it does not follow" in refusal(sealed(content), tmp_path)
+
+
 def test_damage_is_found_by_the_digest(content, tmp_path):
     content["parameters"]["max_depth"] = 4
     assert "the digest does not match" in refusal(content, tmp_path)
@@ -240,6 +267,7 @@ def test_an_array_that_would_fill_the_memory_is_refused_before_it_is_made(conten
 def test_a_grid_that_would_fill_the_memory_is_refused_before_it_is_made(content, tmp_path):
     many = {f"x{i}": {"type": "numeric", "low": 0, "high": 1, "bins": 60_000} for i in range(1_000)}
     content["schema"]["features"] |= many
+    content["certificate"]["schema_digest"] = Schema.from_dict(content["schema"]).digest()
     assert "the grids of all features have" in refusal(sealed(content), tmp_path)
 
 

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
 from math import inf, nan
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from privet.schema.fine_grids import rounded
 from privet.schema.grid_kernels import count_by_rounding, count_by_search, count_cuts_below, count_cuts_below_in_rows
 from privet.schema.grids import linear_cuts, log_cuts, prepared
 
@@ -47,6 +49,48 @@ def test_log_cuts_are_the_same_on_every_machine() -> None:
         "0x1.3b3a4edfa9759p+8",
         "0x1.5f669cae07281p+12",
     ]
+
+
+def one_by_one(place, low: float, high: float, bins: int) -> list[float]:
+    """The cuts by their formulas, one after the other: fractions, or fifty digits."""
+    start, context = Decimal(low), Context(prec=50)
+    if place is linear_cuts:
+        cuts = [float(Fraction(low) + (Fraction(high) - Fraction(low)) * i / bins) for i in range(1, bins)]
+    else:
+        growth = context.ln(context.add(context.subtract(Decimal(high), start), 1))
+        powers = [context.exp(context.divide(context.multiply(growth, i), bins)) for i in range(1, bins)]
+        cuts = [float(context.add(start, context.subtract(power, 1))) for power in powers]
+    return sorted({cut for cut in cuts if low <= cut < high})
+
+
+@pytest.mark.parametrize("place", [linear_cuts, log_cuts])
+@pytest.mark.parametrize(
+    ("low", "high", "bins"),
+    [
+        (0.0, 1.0, 1000),
+        (0.1, 0.3, 1023),
+        (-5.5, 5.5, 1024),
+        (0.0, 2.0**10 - 1, 1000),  # many powers are whole
+        (2.0**-52, 2.0**10 - 1 + 2.0**-52, 2000),  # some cuts lie halfway between two doubles
+        (1.0, 1.0 + 3000 * 2.0**-52, 4096),  # more cells than doubles
+        (-1e12, 3e-7, 4097),
+        (1e-190, 1e-185, 1001),
+        (-1e300, 1e300, 1500),  # beyond what pairs of doubles can do
+        (123.456, 98765.4321, 10_007),
+    ],
+)
+def test_cuts_of_fine_grids_are_those_of_exact_arithmetic(place, low: float, high: float, bins: int) -> None:
+    assert place(low, high, bins) == tuple(one_by_one(place, low, high, bins))
+
+
+def test_what_may_round_either_way_is_computed_exactly() -> None:
+    """Numbers next to the middle of two doubles; their pairs cannot tell on which side they are."""
+    middle = 1.0 + 2.0**-53
+    pair = np.array([1.0, 1.0, 1.0]), np.array([2.0**-53, 2.0**-54, -(2.0**-54)])
+    asked: list[int] = []
+    cuts = rounded(pair, np.full(3, 2.0**-92), lambda place: asked.append(place) or middle + 2.0**-52)
+    assert asked == [1, 3]  # below one, doubles are twice as close
+    assert cuts.tolist()[1] == 1.0
 
 
 def test_a_range_of_neighbouring_doubles_has_one_cut() -> None:

@@ -49,6 +49,7 @@ MAX_BYTES = 64 << 20
 _MOST_VALUES = 2 * MOST_VALUES  # JSON values that are not within an array's bytes: the schema's, and all others
 _MOST_ARRAY_BYTES, _MOST_RATIO = 256 << 20, 64  # of all arrays together: this, and this many times the file's size
 
+_ROUNDING = 1e-9
 _LIBRARY = re.compile(r"[0-9A-Za-z.+-]{1,40}")
 _FRACTION = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")
 _FRACTIONS = frozenset({"epsilon", "delta", "rho", "parameter", "sensitivity"})
@@ -172,6 +173,16 @@ def _estimator(content: Mapping[str, Any]) -> Any:
     estimator._check_target(schema)
     if "objective" in parameters:
         check_objective(parameters["objective"], schema)
+    # What is quickly checked comes before the encoding, which may have millions of cuts.
+    estimator.privacy_ = _checked_ledger(content["privacy"], schema, content["version"])
+    library = content["library"]
+    if not isinstance(library, str) or not _LIBRARY.fullmatch(library):
+        raise ModelFileError("library: not a version; save the model again")
+    follows = certificate(estimator.privacy_, schema, library)
+    if content["version"] < SAME_WORDS:
+        follows["guarantee"] = content["certificate"]["guarantee"]
+    if not _is_same_certificate(content["certificate"], follows):
+        raise ModelFileError("certificate: it does not follow from the schema and the ledger; save the model again")
     bins = estimator._learner().bins
     estimator.set_params(schema=schema)
     encoding = schema.encoding(bins)
@@ -180,15 +191,6 @@ def _estimator(content: Mapping[str, Any]) -> Any:
         raise ModelFileError("the model's encoding does not follow from its schema; save the model again")
     if isinstance(schema.target, Numeric) and not hasattr(estimator.model_, "numbers"):
         raise ModelFileError("the model is of classes, its schema's target is one of regression; save the model again")
-    estimator.privacy_ = _checked_ledger(content["privacy"], schema, content["version"])
-    library = content["library"]
-    if not isinstance(library, str) or not _LIBRARY.fullmatch(library):
-        raise ModelFileError("library: not a version; save the model again")
-    follows = certificate(estimator.privacy_, schema, library)
-    if content["version"] < SAME_WORDS:
-        follows["guarantee"] = content["certificate"]["guarantee"]
-    if content["certificate"] != follows:
-        raise ModelFileError("certificate: it does not follow from the schema and the ledger; save the model again")
     estimator._planned_rows, estimator._planned_epsilon = _checked_planned(content.get("planned", {}))
     estimator._note_public_facts(schema, estimator.model_.encoding)
     estimator.n_features_in_ = len(schema.features)
@@ -211,6 +213,15 @@ def _checked_planned(planned: Any) -> tuple[int | None, float | None]:
     if epsilon is not None and (type(epsilon) not in (int, float) or not 0 < epsilon < float("inf")):
         raise ModelFileError("planned.epsilon: expected a positive number; save the model again")
     return rows, epsilon
+
+
+def _is_same_certificate(stated: Any, follows: Mapping[str, Any]) -> bool:
+    """Whether a certificate is the one that follows; conversions of earlier versions rounded epsilon further up."""
+    if not isinstance(stated, dict):
+        return False
+    theirs, ours = stated.get("epsilon"), follows["epsilon"]
+    rounded_up = isinstance(theirs, float) and ours is not None and ours <= theirs <= ours * (1 + _ROUNDING)
+    return stated == ({**follows, "epsilon": theirs} if rounded_up else follows)
 
 
 def _plain_values(parameters: Any) -> dict[str, Any]:

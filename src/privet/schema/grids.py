@@ -15,11 +15,14 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
+from privet.schema.fine_grids import fits, products, rounded, sums
+
 DEFAULT_BINS = 32
 MAX_CODES = 65_535
 """The most codes that one feature may have, "other" and "missing" included."""
 
 _FIFTY_DIGITS = Context(prec=50)
+_MANY = 1000  # cells of a grid: fewer are computed one by one
 
 
 class Cuts(Sequence[float]):
@@ -90,7 +93,14 @@ def linear_cuts(low: float, high: float, bins: int) -> Cuts:
     unit = lcm(start.denominator, end.denominator)
     first, last = (bound.numerator * (unit // bound.denominator) for bound in (start, end))
     step = last - first
-    return _inner(((first * bins + step * i) / (unit * bins) for i in range(1, bins)), low, high)
+
+    def cut(i: int) -> float:
+        return (first * bins + step * i) / (unit * bins)
+
+    if bins < _MANY or not fits(low, high, float(end - start) / bins):
+        return _inner(np.array([cut(i) for i in range(1, bins)]), low, high)
+    pairs = sums(lambda i: (first * bins + step * i, unit * bins), lambda i: (step * i, unit * bins), bins)
+    return _inner(rounded(*pairs, cut), low, high)
 
 
 @lru_cache(maxsize=4096)
@@ -104,16 +114,22 @@ def log_cuts(low: float, high: float, bins: int) -> Cuts:
     start = Decimal(low)
     growth = _FIFTY_DIGITS.ln(_FIFTY_DIGITS.add(_FIFTY_DIGITS.subtract(Decimal(high), start), 1))
 
+    def power(i: int) -> Decimal:
+        return _FIFTY_DIGITS.exp(_FIFTY_DIGITS.divide(_FIFTY_DIGITS.multiply(growth, i), bins))
+
     def cut(i: int) -> float:
-        power = _FIFTY_DIGITS.exp(_FIFTY_DIGITS.divide(_FIFTY_DIGITS.multiply(growth, i), bins))
-        return float(_FIFTY_DIGITS.add(start, _FIFTY_DIGITS.subtract(power, 1)))
+        return float(_FIFTY_DIGITS.add(start, _FIFTY_DIGITS.subtract(power(i), 1)))
 
-    return _inner((cut(i) for i in range(1, bins)), low, high)
+    if bins < _MANY or not fits(low, high, high - low):
+        return _inner(np.array([cut(i) for i in range(1, bins)]), low, high)
+    pairs = products(lambda i: power(i).as_integer_ratio(), (Fraction(low) - 1).as_integer_ratio(), bins)
+    return _inner(rounded(*pairs, cut), low, high)
 
 
-def _inner(cuts: Any, low: float, high: float) -> Cuts:
+def _inner(cuts: npt.NDArray[np.float64], low: float, high: float) -> Cuts:
     """Drop cuts that rounding made equal or moved out of the range: a very narrow range has fewer cells."""
-    return Cuts(list(dict.fromkeys(cut for cut in cuts if low <= cut < high)))
+    within = cuts[(low <= cuts) & (cuts < high)]
+    return Cuts(within[np.append(True, within[1:] != within[:-1])] if within.size else within)
 
 
 class Grid(NamedTuple):
