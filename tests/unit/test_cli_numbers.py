@@ -57,7 +57,7 @@ def test_the_learner_follows_from_the_schemas_target(folder):
 def test_one_tree_is_trained_where_the_target_is_a_range(folder):
     code, _, _ = run("train", "houses.csv", "-s", "schema.yaml", "-e", "1", "--learner", "privatree")
     assert code == 0
-    assert type(privet.load("houses.model.json")).__name__ == "PrivaTreeRegressor"
+    assert type(privet.load("model.json")).__name__ == "PrivaTreeRegressor"
 
 
 @pytest.mark.parametrize("learner", ["matrixforest", "BoostingClassifier"])
