@@ -23,11 +23,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from privet.errors import LargeDeltaWarning, NonPrivateWarning, ParameterError, PrivacyLeakWarning, SchemaError
 from privet.estimators.counting import CountedFirst, CountedPlan, MakeLearner, buys_count
 from privet.estimators.deciding import Deciding
-from privet.estimators.explaining import Explained, Forecasting
+from privet.estimators.explaining import Explained, Forecasting, ShownInNotebooks
 from privet.estimators.learning import Hints, Learner, NumberModel
 from privet.estimators.objectives import check_objective
 from privet.frames.opening import one_column
-from privet.markup import card, paragraph, table
 from privet.mechanisms.release import Randomness, noise_source, open_release, secret_key
 from privet.parameters import RowsHint, check_rows_hint, public_rng, threads
 from privet.privacy import budgets
@@ -36,7 +35,6 @@ from privet.privacy.ledger import Ledger
 from privet.privacy.plan import Plan
 from privet.privacy.statements import delta_in_words, stated_down
 from privet.privacy.terms import Allowance, Terms, most_delta
-from privet.privacy.text import guarantee_in_words, stage_table
 from privet.progress import counting_records
 from privet.schema.domains import Categorical, Numeric
 from privet.schema.encoding import ClassTarget, Encoding, RangeTarget
@@ -58,7 +56,7 @@ class _Planned(NamedTuple):
     stated: Ledger
 
 
-class PrivateEstimator(Forecasting, Explained, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
+class PrivateEstimator(Forecasting, Explained, ShownInNotebooks, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
     """Base of all estimators; subclasses store parameters and implement `_learner`.
 
     Every subclass has the parameters ``epsilon``, ``delta``, ``schema``, ``n_rows_hint``, ``random_state``, ``n_jobs``.
@@ -257,23 +255,6 @@ class PrivateEstimator(Forecasting, Explained, BaseEstimator, ABC):  # type: ign
         if self.schema is not None or schema.inferred is None:
             self.n_features_in_ = len(schema.features)
             self.feature_names_in_ = np.array(list(schema.features), dtype=object)
-
-    def _repr_html_(self) -> str:
-        """Show the estimator in a notebook: its parameters and, once fitted, its guarantee and what it cost."""
-        defaults = type(self)().get_params(deep=False)
-        own = {
-            name: value for name, value in self.get_params(deep=False).items() if repr(value) != repr(defaults[name])
-        }
-        rows = [[name, repr(value)] for name, value in own.items()]
-        settings = table("Parameters that are not the default", ["name", "value"], rows) if rows else None
-        if not hasattr(self, "privacy_"):
-            return card(f"{type(self).__name__}, not fitted", settings)
-        guarantee = paragraph(f"Fitted: {guarantee_in_words(self.privacy_)}")
-        return card(type(self).__name__, guarantee, stage_table(self.privacy_), settings)
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """Show the same in place of scikit-learn's diagram, which notebooks would prefer."""
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())

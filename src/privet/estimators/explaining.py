@@ -1,6 +1,6 @@
-"""What estimators say about themselves: before a fit what privacy would cost, after it which features matter and how.
+"""What estimators say about themselves: what privacy would cost, which features matter and how, cards in notebooks.
 
-Nothing is spent by either.
+Nothing is spent by any of it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from privet.tables.protocol import Floats
 
 if TYPE_CHECKING:
     from privet.forecast import Forecast
+    from privet.privacy.ledger import Ledger
     from privet.schema.schema import Schema
 
 
@@ -102,3 +103,30 @@ class Explained:
         if method is None:
             raise AttributeError(f"the model of {type(self).__name__} does not say {what}: boosting does")
         return method
+
+
+class ShownInNotebooks:
+    """A card with the parameters that were given and, once fitted, the guarantee."""
+
+    get_params: Any
+    privacy_: Ledger
+
+    def _repr_html_(self) -> str:
+        """Show the estimator in a notebook: its parameters and, once fitted, its guarantee and what it cost."""
+        from privet.markup import card, paragraph, table
+        from privet.privacy.text import guarantee_in_words, stage_table
+
+        defaults = type(self)().get_params(deep=False)
+        own = {
+            name: value for name, value in self.get_params(deep=False).items() if repr(value) != repr(defaults[name])
+        }
+        rows = [[name, repr(value)] for name, value in own.items()]
+        settings = table("Parameters that are not the default", ["name", "value"], rows) if rows else None
+        if not hasattr(self, "privacy_"):
+            return card(f"{type(self).__name__}, not fitted", settings)
+        guarantee = paragraph(f"Fitted: {guarantee_in_words(self.privacy_)}")
+        return card(type(self).__name__, guarantee, stage_table(self.privacy_), settings)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """Show the same in place of scikit-learn's diagram, which notebooks would prefer."""
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
