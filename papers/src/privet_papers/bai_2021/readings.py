@@ -26,7 +26,7 @@ READINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "MRF, ties by chance": ("MRF", {"ties": "by chance"}),
 }
 NAMES = ("Zoo", "Hayes", "Echo", "Wine", "Vehicle", "Tic-tac-toe", "Website", "Cmc", "Yeast", "Car", "Wilt")
-NEAR = 2.0  # percentage points
+NEAR = 3.0  # percentage points
 
 
 def _cells(quick: bool) -> list[Cell]:
@@ -70,13 +70,15 @@ READINGS_ENTRY_NOTES = (
     "Ten folds once (seed 0), where the paper has ten times ten; eleven of the 24 sets, for time, among them most of "
     "those where CompRF-C was furthest from the paper.",
     "Breiman: 'minimum leaf size k = 5' as scikit-learn's min_samples_leaf=5, or as MRF takes it in Algorithm 1, where "
-    "a node of at most five records is not split: min_samples_split=6.",
+    "a node of at most five records is not split: min_samples_split=6. The latter is nearer to the paper on Car and "
+    "further from it on Zoo and Tic-tac-toe.",
     "CompRF compares distances. Scaled: numbers between 0 and 1, different categories at distance one; raw: numbers as "
     "they are and categories numbered, so that the widest feature decides. On Wine only the raw distance is near the "
     "paper. Halves: structure and estimation points apart; all: every record for both, which pivots that look at no "
-    "label allow. **Raw distances and all records give the paper's CompRF-C nearly everywhere; Table 2's CompRF-C is "
-    "below the paper on nine sets since it halves the records, and above it elsewhere since it scales them.** Hayes "
-    "and Yeast remain unexplained: the paper's 14% and 11% on Yeast are below the share of the largest class.",
+    "label allow. **Raw distances and all records bring CompRF-C within three points of the paper on nine of eleven "
+    "sets; Table 2's is below the paper on nine sets since it halves the records, and above it elsewhere since it "
+    "scales them.** Hayes and Yeast remain unexplained: the paper's 14% and 11% on Yeast are below the share of the "
+    "largest class.",
     "MRF: Equation 5 breaks ties of the vote at random; Table 2 gives them to the first class.",
 )
 
