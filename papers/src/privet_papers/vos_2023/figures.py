@@ -178,8 +178,8 @@ ENTRIES = (
         notes=(
             "As printed, epsilon is divided three ways, among quantiles, nodes and leaves, here by tenths, "
             "and 10, 20, 40, 60 or 80% for quantiles (10 or 20% for pol, for time), where the paper has all "
-            "twentieths; what quantiles would get goes to the nodes of categorical features. Ours has no quantiles to pay "
-            "for, so one share is varied.",
+            "twentieths; what quantiles would get goes to the nodes of categorical features. Ours has no quantiles to "
+            "pay for, so one share is varied.",
             "50 runs for vote, as in the paper, 20 for pol; divisions with the same share of quantiles share their "
             "draws of quantiles. vote has 232 records without missing values; the paper names all 435.",
         ),
