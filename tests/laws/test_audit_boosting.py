@@ -17,8 +17,9 @@ from privet.audit import enumeration
 from privet.audit.enumeration import Enumerating, Subject
 from privet.audit.exact import exact_audit
 from privet.estimators.learning import Hints
-from privet.learners.boosting.cells import CellGrid, start_scores, with_gradients, without_base
+from privet.learners.boosting.cells import CellGrid, plan_start, with_gradients, without_base
 from privet.learners.boosting.gradient_growth import CELL_STATE, NODE_STATE, AllAtRoot, GradientSums
+from privet.learners.boosting.gradients import ONE
 from privet.learners.boosting.histogram_base import HistogramBase
 from privet.learners.boosting.learner import Boosting, loss_of
 from privet.learners.boosting.regression_base import PairMoments, TargetMoments
@@ -108,6 +109,19 @@ def test_a_regression_on_numbers_and_categories_stays_within_the_claim(delta, fa
     assert found.loss > 0.3 * found.claimed
 
 
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("factor", [0.0, 5.0])
+@pytest.mark.parametrize(("delta", "n_rows"), [(0.0, 100), (0.0, 10_000), (1e-6, 100), (1e-6, 1_000)])
+def test_windows_steps_and_rounds_of_a_number_stay_within_the_claim(delta, n_rows, factor, neighbours, monkeypatch):
+    force_noise(monkeypatch, factor)
+    schema = Schema({"x": Numeric(0, 1, bins=2)}, target=Numeric(0, 1), neighbours=neighbours)
+    watched = Subject(Boosting(1, 1), schema, Allowance.of(2.0, delta), hints=Hints(n_rows=n_rows))
+    assert "steps" in str(watched._public[2].facts["base"])
+    found = exact_audit(watched, 2)
+    assert not found.refuted
+    assert found.loss > 0.3 * found.claimed
+
+
 @pytest.mark.parametrize("factor", [0.0, 5.0])
 def test_class_histograms_with_rounds_on_top_stay_within_the_claim(factor, monkeypatch):
     force_noise(monkeypatch, factor)
@@ -152,22 +166,22 @@ def test_all_that_a_regressor_releases_with_noise_moves_by_no_more_than_is_paid_
     schema = Schema({"x": Numeric(0, 1, bins=4), "c": Categorical([0, 1])}, target=Numeric(0, 1), neighbours=neighbours)
     encoding, terms = schema.encoding(4), Terms.of(schema)
     plan = Boosting().plan(encoding, terms, Allowance.of(1.0, delta).whole, Hints())
+    alone = plan_start(plan.loss, terms, Allowance.of(1.0, delta).whole)
     grid = CellGrid.of(encoding, {0: [1]})
-    loss = loss_of(encoding, "l1" if delta == 0 else "l2")
-    middle = without_base(encoding, grid, start_scores(None, loss), 1.0)
-    starts = [middle, *(without_base(encoding, grid, np.array([mean]), 1.0) for mean in (0.0, 1.0))]
-    design, _ = plan.base.base.design(encoding, grid)
+    loss = replace(loss_of(encoding, "l1" if delta == 0 else "l2"), width=ONE // 8)
+    starts = [without_base(encoding, grid, np.array([centre]), 1.0) for centre in (0.0, 0.5, 1.0)]
+    design, known = plan.base.base.columns.design(encoding, grid)
 
     def released(records, start):
-        """Return the mean's sums, taken from the middle, the products, and the sums from wherever the model starts."""
+        """Return the sums of a common start, the products, and the sums from wherever the model is."""
         codes = np.array([r[:2] for r in records], dtype=np.uint8).reshape(-1, 2).T.copy()
         table = MemoryTable(encoding, codes, np.array([r[2] for r in records], dtype=np.int32))
-        table = table.derive(CELL_STATE, grid.cells)
-        at_root = with_gradients(table, middle, grid, replace(loss, zoom=2)).derive(NODE_STATE, AllAtRoot())
+        table = with_gradients(table.derive(CELL_STATE, grid.cells), start, grid, loss)
+        sums = table.aggregate(TargetMoments(design, "range"))
         return {
-            "start": at_root.aggregate(GradientSums(1, 1)),
-            "pairs": table.aggregate(PairMoments(design)),
-            "sums": with_gradients(table, start, grid, loss).aggregate(TargetMoments(design, "range")),
+            "start": table.derive(NODE_STATE, AllAtRoot()).aggregate(GradientSums(1, 1)),
+            "pairs": table.aggregate(PairMoments(design))[np.triu(~known)],
+            **{f"step {number}": sums for number in range(len(plan.base.sums))},
         }
 
     rng = np.random.default_rng(0)
@@ -176,7 +190,8 @@ def test_all_that_a_regressor_releases_with_noise_moves_by_no_more_than_is_paid_
         (3, 1, 65_535),
         *zip(rng.integers(0, 4, 20), rng.integers(0, 2, 20), rng.integers(0, 65_536, 20), strict=True),
     ]
-    events = {"start": plan.start, "pairs": plan.base.pairs, "sums": plan.base.sums}
+    of_steps = {f"step {number}": event for number, event in enumerate(plan.base.sums)}
+    events = {"start": alone, "pairs": plan.base.pairs, **of_steps}
     worst = dict.fromkeys(events, 0.0)
     for one, start in product(records, starts):
         for other in records if neighbours == "replace" else [None]:
@@ -188,7 +203,7 @@ def test_all_that_a_regressor_releases_with_noise_moves_by_no_more_than_is_paid_
                     worst[role] = max(worst[role], float((moved**2).sum() / (2 * event.parameter) / event.cost.rho))
                 else:
                     worst[role] = max(worst[role], float(moved.sum() / event.parameter / event.cost.epsilon))
-    assert all(0.25 < loss <= 1 for loss in worst.values()), worst
+    assert all((0.15 if role == "pairs" else 0.5) < loss <= 1 for role, loss in worst.items()), worst
 
 
 def test_a_rounds_budget_never_depends_on_more_than_was_released(monkeypatch):

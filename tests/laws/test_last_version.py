@@ -35,6 +35,9 @@ DRAWN_ANEW = {
     "DisjointForestClassifier-n_trees=3-max_depth=5-max_leaves=16-empty=uniform": "by one hash a node",
 }
 
+# Estimators that divide the budget otherwise now, and why.
+PLANNED_ANEW = {"BoostingRegressor": "looks where the target mostly lies, and steps towards it several times"}
+
 NEW = {"PrivaTreeRegressor", "PrivetClassifier", "PrivetRegressor"}  # estimators that 0.1.0 did not have
 
 
@@ -76,6 +79,8 @@ OLD = [old for old in REGISTERED if old.estimator not in NEW and not NEW_PARAMET
 def test_seeded_fits_of_the_last_version_are_repeated(learner, tmp_path):
     if str(learner) in MENDED:
         pytest.skip(MENDED[str(learner)])
+    if learner.estimator in PLANNED_ANEW:
+        pytest.skip(PLANNED_ANEW[learner.estimator])
     X, y = learner.people()
     hint = learner.parameters.get("n_rows_hint", "unknown")  # no hint meant that, before a number was bought
     with seeded_noise(11):

@@ -345,8 +345,8 @@ def test_leaf_values_are_newton_steps_without_noise_and_nothing_where_all_is_noi
     found = leaf_values(sums, noisy_leaves(5), loss, 1.0)
     assert (found.values == 0).all()
     assert found.strength < 1
-    number = leaf_values(np.array([[ONE, 5 * ONE]]), EXACT, Huber("l2", 100, zoom=4), 1.0)
-    np.testing.assert_allclose(number.values, [[-1 / 40]], rtol=1e-4)
+    number = leaf_values(np.array([[ONE, 5 * ONE]]), EXACT, Huber("l2", 100, width=ONE // 4), 1.0)
+    np.testing.assert_allclose(number.values, [[-1 / 80]], rtol=1e-4)
 
 
 @pytest.mark.parametrize("n_scores", [1, 3])

@@ -25,7 +25,7 @@ from privet.trees.scores import head_start
 LEAST, MOST = -(2**63), 2**63 - 1
 FAR = [LEAST, LEAST + 1, -(2**62), -(2**40), -1, 0, 1, 2**40, 2**62, MOST - 1, MOST]
 TABLE_STEP = 1 << 9
-LOSSES = [Logistic("l2"), Softmax(3, "l2"), Softmax(3, "l1"), Huber("l2", 65_536, zoom=4), Huber("l1", 2)]
+LOSSES = [Logistic("l2"), Softmax(3, "l2"), Softmax(3, "l1"), Huber("l2", 65_536, width=ONE // 4), Huber("l1", 2)]
 
 
 @pytest.fixture(params=["compiled", "plain"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations_with_replacement, product
@@ -27,7 +27,7 @@ from privet.privacy.events import Event, Mechanism
 from privet.privacy.ledger import Ledger
 from privet.privacy.plan import Plan
 from privet.privacy.terms import Allowance, Terms
-from privet.schema.encoding import Encoding
+from privet.schema.encoding import Encoding, RangeTarget
 from privet.tables import Block, MemoryTable
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ Winners = tuple[int, ...]  # one winner for each row of a selection
 Seen = tuple[tuple[str, Winners], ...]  # the forced outcomes that are released
 
 MAX_PATHS = 20_000  # outcomes times coins for one data set
+LEVELS_OF_NUMBERS = 4  # of a regression target
 
 
 @dataclass(frozen=True)
@@ -174,8 +175,16 @@ class Subject:
         self.learner.grow(table, release, public_rng(self.seed), plan)
 
     @cached_property
+    def encoding(self) -> Encoding:
+        """The schema's; but a number has few levels, so that what is chosen among them can be enumerated."""
+        encoding = self.schema.encoding(self.learner.bins)
+        if isinstance(encoding.target, RangeTarget):
+            return replace(encoding, target=replace(encoding.target, levels=LEVELS_OF_NUMBERS))
+        return encoding
+
+    @cached_property
     def _public(self) -> tuple[Encoding, Terms, Plan]:
-        encoding, terms = self.schema.encoding(self.learner.bins), Terms.of(self.schema)
+        encoding, terms = self.encoding, Terms.of(self.schema)
         return encoding, terms, self.learner.plan(encoding, terms, self.allowance.whole, self.hints)
 
 

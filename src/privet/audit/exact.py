@@ -239,7 +239,7 @@ def _by_outcome(paths: list[Path]) -> Law:
 
 def cells_of(subject: Subject) -> list[CodeRecord]:
     """Return all records of the schema; a regression target is at either end of its range, where it moves most."""
-    encoding = subject.schema.encoding(subject.learner.bins)
+    encoding = subject.encoding
     target = encoding.target
     ends = range(encoding.n_classes) if isinstance(target, ClassTarget) else (0, target.levels - 1)
     values = [*(range(size) for size in encoding.n_codes.tolist()), ends]

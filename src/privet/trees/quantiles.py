@@ -99,7 +99,7 @@ class QuantileSearch:
         for feature, event in planned:
             cells = cells_of[feature]
             wide = [(low, high) for low, high in pairwise(edges[feature]) if high - low > 1]
-            scores = np.stack([_evenness(cells, low, high) for low, high in wide])
+            scores = np.stack([evenness(cells, low, high) for low, high in wide])
             chosen = release.choose(scores, event)
             edges[feature] = sorted({*edges[feature], *chosen.tolist()})
         return {feature: found[1:-1] for feature, found in edges.items()}
@@ -162,7 +162,7 @@ class JointQuantiles:
         return [feature for feature in domains.splittable.tolist() if domains.ordered[feature]]
 
 
-def _evenness(cells: IntArray, low: int, high: int) -> IntArray:
+def evenness(cells: IntArray, low: int, high: int) -> IntArray:
     """Return the score of every cut of the feature as a cut of the cells after `low` up to `high`."""
     scores = np.full(cells.size - 1, _OUTSIDE, np.int64)
     below = np.cumsum(cells[low + 1 : high + 1])

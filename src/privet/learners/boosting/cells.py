@@ -36,8 +36,8 @@ TargetKind = Literal["two", "many", "range"]  # two classes, more of them, or a 
 LOG_ODDS_SLOPE = 2.5  # from a regression on -1 and 1 to log-odds
 LOG_ODDS_LIMIT = 4.0  # of either sign
 SMALLEST_FREQUENCY = 1e-3  # of a class, however little the noise has left of it
-USUAL_MEAN = 0.25  # how far a target's mean is from the middle of its range, in units of the range
-WHOLE_RANGE_ZOOM = 2  # seen from the middle no target is farther than half of its range, so no gradient is cut off
+USUAL_MEAN = 0.5  # how far a target's mean is from where its gradients are taken, in units of where they are cut off
+MIDDLE = 0.5  # of a target's range
 PUBLIC_CELLS = 240  # of equal width
 CATEGORY_ORDERS = 8  # random orders of a feature's categories, new for each tree
 
@@ -269,17 +269,20 @@ def plan_start(loss: Loss, terms: Terms, share: Share | None) -> Event:
     return terms.noise("sums of gradients", share, l1=l1, l2_squared=l2_squared, signed=True)
 
 
-def common_start(table: Table, release: Release, planned: Event | None, grid: CellGrid, loss: Loss) -> BaseTables:
-    """Return a base that gives all records one score: even odds, or what noisy sums suggest where they are planned."""
-    even = without_base(table.encoding, grid, start_scores(None, loss), 1.0)
+def common_start(
+    table: Table, release: Release, planned: Event | None, grid: CellGrid, loss: Loss, centre: float = MIDDLE
+) -> BaseTables:
+    """Return a base that gives all records one score: even odds, or what noisy sums suggest where they are planned.
+
+    The score of a regression target is its `centre`, or its mean as it is seen from there.
+    """
+    even = without_base(table.encoding, grid, start_scores(None, loss, centre=centre), 1.0)
     if planned is None:
         return even
-    # The mean of a regression target may be anywhere in its range, so nothing is cut off yet.
-    whole = replace(loss, zoom=WHOLE_RANGE_ZOOM) if isinstance(loss, Huber) else loss
-    at_root = with_gradients(table, even, grid, whole).derive(NODE_STATE, AllAtRoot())
+    at_root = with_gradients(table, even, grid, loss).derive(NODE_STATE, AllAtRoot())
     sums = release.noisy(at_root.aggregate(GradientSums(1, loss.n_scores)), planned)
-    scores = start_scores(sums, whole, planned.deviation)
-    base = without_base(table.encoding, grid, scores, count_of(sums, whole))
+    scores = start_scores(sums, loss, planned.deviation, centre)
+    base = without_base(table.encoding, grid, scores, count_of(sums, loss))
     return base if isinstance(loss, Huber) else replace(base, frequencies=_frequencies_at(scores))
 
 
@@ -308,15 +311,15 @@ def count_of(sums: IntArray, loss: Loss) -> float:
     even = 0.5 if k == 1 else 1 / k
     curvature = float(sums[0, k:].mean()) / ONE
     if isinstance(loss, Huber):
-        return max(2 * curvature, 1.0)  # every record has one half
+        return max(curvature / float(loss.count), 1.0)
     each = loss.curvature * max(even * (1 - even) * loss.at_even_scores, 1e-9)
     return max(curvature / each, 1.0)
 
 
-def start_scores(sums: IntArray | None, loss: Loss, noise: float = 0.0) -> Floats:
+def start_scores(sums: IntArray | None, loss: Loss, noise: float = 0.0, centre: float = MIDDLE) -> Floats:
     """Return the scores that all records start with, from the sums of gradients and curvatures at equal scores.
 
-    The mean of a regression target is drawn towards the middle of its range, by how noisy it is.
+    The mean of a regression target is drawn towards the centre, by how noisy it is.
 
     Parameters
     ----------
@@ -326,16 +329,18 @@ def start_scores(sums: IntArray | None, loss: Loss, noise: float = 0.0) -> Float
         Whose gradients were added up.
     noise : float
         The standard deviation of the noise in the sums.
+    centre : float
+        Where a regression target's gradients were taken, in units of its range.
     """
     k = loss.n_scores
     even = 0.5 if k == 1 else 1 / k
     if sums is None:
-        return np.full(k, 0.5 if isinstance(loss, Huber) else 0.0)
+        return np.full(k, centre if isinstance(loss, Huber) else 0.0)
     count = count_of(sums, loss)
     means = sums[0, :k] / ONE / count
     if isinstance(loss, Huber):
-        weight = USUAL_MEAN**2 / (USUAL_MEAN**2 + (noise / ONE / count / loss.zoom) ** 2)
-        return np.clip(0.5 - weight * means / loss.zoom, 0.0, 1.0)
+        weight = USUAL_MEAN**2 / (USUAL_MEAN**2 + (noise / ONE / count) ** 2)
+        return np.clip(centre - weight * means * loss.part, 0.0, 1.0)
     chances = np.clip(even - means / loss.at_even_scores, 0.02, 0.98)
     odds: Floats = np.log(chances / (1 - chances)) if k == 1 else np.log(chances) - np.log(chances).mean()
     return odds

@@ -96,9 +96,8 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     n_rows_hint : int, "unknown" or None, default=None
         A public guess at the number of records, its order of magnitude is enough. It decides how the budget is divided,
         what the model starts with, and how large trees are: by ``n epsilon`` for pure epsilon, ``n^2 rho`` with `delta`
-        above zero. Small data of many classes, or with a regression target, gets a base alone. Never compared with the
-        data. None: a noisy number is bought with a small part of the budget, or taken for free where it is public
-        (`privet.estimators.counting`); not for a regression target with pure epsilon, where little depends on it.
+        above zero. Small data of many classes gets a base alone. Never compared with the data. None: a noisy number is
+        bought with a small part of the budget, or taken for free where it is public (`privet.estimators.counting`).
         "unknown": do without.
     random_state : int, RandomState, Generator or None
         Seeds what is public: the orders of categories, and which features are measured where there are too many for
@@ -220,9 +219,12 @@ class BoostingRegressor(_Boosted, PrivateRegressor):
 
     Notes
     -----
-    *Privacy.* As for `BoostingClassifier`, with the residual, in units of the range, as the gradient. It is cut off at
-    a quarter of the range, so that noise is four times smaller, but for the mean of all records, with which the model
-    starts. The curvature is a count at half weight: squared L2 norm at most 5/4 together, L1 norm 3/2.
+    *Privacy.* As for `BoostingClassifier`, with the residual as the gradient. Two selections of range one find the
+    target's quartiles (`privet.learners.boosting.target_window`). The model begins halfway between them; residuals are
+    cut off at twice their distance, later at half of that, and divided by it, so that noise is as many times smaller.
+    The curvature is a count at a quarter of its weight: squared L2 norm at most 17/16 together, L1 norm 5/4. The base
+    is a regression whose sums with the target are released several times, each time with what is left of it
+    (`privet.learners.boosting.stepwise_base`).
 
     Examples
     --------

@@ -233,57 +233,65 @@ class Softmax:
 
 @compiled
 def _residuals(
-    score: IntArray, target: NDArray[np.int32], last_level: int, zoom: int, count: int, out: Gradients
+    score: IntArray, target: NDArray[np.int32], last_level: int, width: int, count: int, out: Gradients
 ) -> None:
     for row in range(target.size):
         # both are in units of the target's range, which is at most 2^SCORE_BITS levels wide
         level = np.int64(min(max(target[row], 0), last_level))
         # further out than twice the range a score is cut off whatever the target; held there, nothing overflows
         near = min(max(score[row, 0], -2 * ONE), 2 * ONE)
-        residual = (near - (level << SCORE_BITS) // last_level) * zoom
+        residual = (near - (level << SCORE_BITS) // last_level) * ONE // width
         out[row, 0] = min(max(residual, -ONE), ONE)
         out[row, 1] = count
 
 
 @dataclass(frozen=True)
 class Huber:
-    """The squared loss of a bounded regression target, its gradient cut off at a public part of the range.
+    """The squared loss of a bounded regression target, its gradient cut off at a part of the range.
 
     Attributes
     ----------
     levels : int
         Levels of the target.
-    zoom : int
-        The gradient is cut off at one over `zoom` of the range, and scaled so that this is one: what is cut off is
-        rare where the score is near, and the noise is so many times smaller.
+    width : int
+        The gradient is cut off this far from the target, in steps of ``2^-SCORE_BITS`` of the range, and scaled so that
+        this is one: what is cut off is rare where the score is near, and the noise is so many times smaller. Public, or
+        made of released values.
 
     Notes
     -----
-    *Privacy.* ``|a| <= 1`` by the cut, and ``b`` is the constant ``1/2``: squared L2 norm at most 5/4, L1 norm 3/2.
+    *Privacy.* ``|a| <= 1`` by the cut, whatever the width, and ``b`` is the constant ``1/4``: squared L2 norm at most
+    17/16, L1 norm 5/4.
     """
 
     norm: Norm
     levels: int
-    zoom: int = 1
+    width: int = ONE
     n_scores: ClassVar[int] = 1
     one: ClassVar[int] = ONE
     score_range: ClassVar[int] = 2
     at_even_scores: ClassVar[float] = 1.0
+    count: ClassVar[Fraction] = Fraction(1, 4)  # what every record has for its curvature
 
     @property
     def bound(self) -> Fraction:
         """On the squared L2 norm, or on the L1 norm, in units."""
-        return Fraction(5, 4) if self.norm == "l2" else Fraction(3, 2)
+        return 1 + self.count**2 if self.norm == "l2" else 1 + self.count
+
+    @property
+    def part(self) -> float:
+        """The width as a part of the range."""
+        return self.width / ONE
 
     @property
     def curvature(self) -> float:
         """How many times the curvature of the scaled loss ``b`` is."""
-        return 0.5 / self.zoom
+        return float(self.count) * self.part
 
     def __call__(self, block: Block) -> Gradients:
         """Return (a, b) of each record, int32 of shape (n, 2)."""
         out = np.zeros((block.target.size, 2), np.int32)
-        _residuals(_scores(block), block.target, self.levels - 1, self.zoom, ONE // 2, out)
+        _residuals(_scores(block), block.target, self.levels - 1, self.width, int(self.count * ONE), out)
         return out
 
 

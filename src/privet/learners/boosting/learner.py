@@ -8,7 +8,7 @@ released is mostly noise, the rest of the budget is divided into fewer rounds wi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 
 from privet.estimators.learning import Hints
 from privet.learners.boosting.additive import Additive
-from privet.learners.boosting.cells import BaseTables, CellGrid, common_start, in_fixed_point, plan_start
+from privet.learners.boosting.cells import MIDDLE, BaseTables, CellGrid, common_start, in_fixed_point, plan_start
 from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE, AddValues, GradientGrowth, leaf_values
 from privet.learners.boosting.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
 from privet.learners.boosting.histogram_base import HistogramPlan
 from privet.learners.boosting.outline import Annealing, Rounds, outline
+from privet.learners.boosting.outline_of_numbers import outline_of_number
 from privet.learners.boosting.regression_base import RegressionPlan
+from privet.learners.boosting.stepwise_base import StepwisePlan, narrowed
+from privet.learners.boosting.target_window import WindowPlan
 from privet.mechanisms.release import Release
 from privet.privacy.events import Composition, Event, Sequential
 from privet.privacy.plan import Plan
@@ -36,8 +39,6 @@ from privet.trees.quantiles import OfFeature, QuantileSearch
 from privet.trees.structure import FeatureCodes, Split, Splits, split_table
 
 HISTOGRAM_CELLS = 4  # of a numeric feature where class histograms are all that is measured: no more than their groups
-MEAN_PART = Fraction(1, 2)  # of the base's budget, for the mean of a regression target
-RESIDUAL_ZOOM = 4  # residuals of a regression are cut off at a quarter of the target's range
 FINE_BINS = 4096  # the public grid on which private quantiles are searched; so fine for the sake of long tails
 
 
@@ -52,6 +53,7 @@ class Recipe:
 
 
 CONCENTRATED = Recipe("l2", 0.7, 2.0, 20)
+CONCENTRATED_NUMBERS = Recipe("l2", 1.0, 2.0, 20)
 PURE = Recipe("l1", 1.0, 3.0, 30)
 
 
@@ -71,9 +73,11 @@ class BoostingPlan(Plan):
         How many times the cells of a numeric feature are halved; zero for cells that are public.
     quantiles : tuple of OfFeature
         The selections that this takes.
+    window : WindowPlan or None
+        Where a regression target mostly lies; None for classes.
     start : Event or None
         The sums that a common start is made of, where one is measured.
-    base : RegressionPlan, HistogramPlan or None
+    base : RegressionPlan, HistogramPlan, StepwisePlan or None
         The releases of the base, where there is one.
     rounds : Rounds or None
         What is known of the rounds before any of them; None where there are none.
@@ -84,14 +88,17 @@ class BoostingPlan(Plan):
     learning_rate: float
     levels: int
     quantiles: tuple[OfFeature, ...]
+    window: WindowPlan | None
     start: Event | None
-    base: RegressionPlan | HistogramPlan | None
+    base: RegressionPlan | HistogramPlan | StepwisePlan | None
     rounds: Rounds | None
 
     @property
     def whole(self) -> Sequential:
         """All add up; the rounds' total is fixed, what each of them gets is not."""
         parts: list[Composition] = [of.event for of in self.quantiles]
+        if self.window is not None:
+            parts.extend(self.window.questions)
         if self.start is not None:
             parts.append(self.start)
         if self.base is not None:
@@ -120,21 +127,28 @@ class Boosting:
     bins: int = FINE_BINS
 
     def uses_rows(self, encoding: Encoding, share: Share) -> bool:
-        """Whether the outline depends on it; with pure epsilon that of a regression target does not."""
-        return encoding.n_classes > 0 or share.epsilon is None
+        """The outline depends on it, whatever the target and the guarantee."""
+        return True
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> BoostingPlan:
         """Divide the budget over bins, base and rounds; the rounds' total is fixed, what each gets is not."""
-        recipe = PURE if share is not None and share.epsilon is not None else CONCENTRATED
+        recipe = CONCENTRATED if encoding.n_classes else CONCENTRATED_NUMBERS
+        if share is not None and share.epsilon is not None:
+            recipe = PURE
         loss, domains, left = loss_of(encoding, recipe.norm), FeatureCodes.of(encoding), Fraction(1)
-        first, quantiles = outline(encoding, share, hints.n_rows, terms.steps), tuple[OfFeature, ...]()
+        outlined = outline if encoding.n_classes else outline_of_number
+        first, quantiles = outlined(encoding, share, hints.n_rows, terms.steps), tuple[OfFeature, ...]()
+        window = None
+        if isinstance(encoding.target, RangeTarget):
+            window = WindowPlan.of(encoding.target, terms, _times(share, first.window_part))
+            left -= first.window_part
         if first.levels and domains.ordered[domains.splittable].any():
             quantiles = QuantileSearch(first.levels).plan(encoding, terms, _times(share, first.bins_part))
             left -= first.bins_part
         # Where nothing can be split, or the rounds would get next to nothing, there are none.
         grows = domains.splittable.size > 0 and first.n_trees > 0
         base_part = first.base_part if grows else left
-        start_part = base_part if first.base is None else base_part * MEAN_PART * isinstance(loss, Huber)
+        start_part = base_part if first.base is None else Fraction(0)
         rounds = Rounds(
             _times(share, left - base_part),
             self.n_trees or first.n_trees,
@@ -152,6 +166,7 @@ class Boosting:
             learning_rate=self.learning_rate or recipe.learning_rate,
             levels=first.levels,
             quantiles=quantiles,
+            window=window,
             start=plan_start(loss, terms, for_start) if start_part else None,
             base=None if first.base is None else first.base.plan(encoding, terms, for_base),
             rounds=rounds if grows else None,
@@ -163,21 +178,21 @@ class Boosting:
         grid = CellGrid.of(table.encoding, _cuts(table, release, plan))
         table = table.derive(CELL_STATE, grid.cells)
         # Base: from noisy counts of classes or sums of products, or a common start.
-        base, trees = _base(table, release, rng, plan, grid), list[GrownTree]()
+        (base, loss), trees = _base(table, release, rng, plan, grid), list[GrownTree]()
         if (rounds := plan.rounds) is None:
             return assemble(table.encoding, grid, base, trees)
         # Rounds: each tree is fitted to the gradients that the model so far leaves.
         table = table.derive(SCORE_STATE, base.scores(grid))
-        annealing = Annealing(rounds, plan.loss, plan.terms, rounds.n_rows or base.n_records)
+        annealing = Annealing(rounds, loss, plan.terms, rounds.n_rows or base.n_records)
         counter = Counter("rounds", rounds.n_trees)
         with release.filter(rounds.filter):
             for planned in annealing:
-                table = table.derive(GRADIENT_STATE, plan.loss)
-                growth = GradientGrowth(table, grid.candidates(rng), grid.cells.offsets, plan.loss.n_scores)
+                table = table.derive(GRADIENT_STATE, loss)
+                growth = GradientGrowth(table, grid.candidates(rng), grid.cells.offsets, loss.n_scores)
                 for event in planned.splits:
                     growth.split(release.choose(growth.scores(), event))
                 sums = release.noisy(growth.leaf_sums(), planned.leaves)
-                leaves = leaf_values(sums, planned.leaves, plan.loss, plan.learning_rate, rounds.margin)
+                leaves = leaf_values(sums, planned.leaves, loss, plan.learning_rate, rounds.margin)
                 annealing.note(leaves.strength)  # where noise prevails, the next rounds get more
                 trees.append(GrownTree(growth.splits, in_fixed_point(leaves.values), leaves.noise))
                 table = growth.table.derive(SCORE_STATE, AddValues(trees[-1].values))
@@ -194,22 +209,32 @@ def _cuts(table: Table, release: Release, plan: BoostingPlan) -> dict[int, list[
     return CellGrid.public_cuts(table.encoding)
 
 
-def _base(table: Table, release: Release, rng: PublicRng, plan: BoostingPlan, grid: CellGrid) -> BaseTables:
-    """Return what the model begins with: a common start, and on top of it the base that was planned."""
-    start = common_start(table, release, plan.start, grid, plan.loss)
+def _base(
+    table: Table, release: Release, rng: PublicRng, plan: BoostingPlan, grid: CellGrid
+) -> tuple[BaseTables, Loss]:
+    """Return what the model begins with, a common start and what was planned on top of it; and the rounds' loss."""
+    loss, centre = plan.loss, MIDDLE
+    if plan.window is not None and isinstance(loss, Huber):
+        window = plan.window.run(table, release)
+        loss, centre = replace(loss, width=window.width), window.centre
+    start = common_start(table, release, plan.start, grid, loss, centre)
     match plan.base:
         case None:
-            return start
-        case HistogramPlan(base):
-            return base.run(table, release, plan.base, grid, start, rng)
-        case RegressionPlan(base):
-            return base.run(table, release, plan.base, grid, start, plan.loss)
+            base = start
+        case HistogramPlan(kind):
+            base = kind.run(table, release, plan.base, grid, start, rng)
+        case RegressionPlan(kind):
+            base = kind.run(table, release, plan.base, grid, start)
+        case StepwisePlan(kind):
+            assert isinstance(loss, Huber)
+            base = kind.run(table, release, plan.base, grid, start, loss)
+    return base, narrowed(loss) if isinstance(loss, Huber) else loss
 
 
 def loss_of(encoding: Encoding, norm: Norm) -> Loss:
     """Return the loss for the target that an encoding has, with gradients bounded in this norm."""
     if isinstance(encoding.target, RangeTarget):
-        return Huber(norm, encoding.target.levels, RESIDUAL_ZOOM)
+        return Huber(norm, encoding.target.levels)
     return Logistic(norm) if encoding.n_classes == 2 else Softmax(encoding.n_classes, norm)
 
 

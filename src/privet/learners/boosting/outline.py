@@ -17,6 +17,7 @@ from functools import cached_property
 from privet.learners.boosting.gradients import ONE, Loss, Norm
 from privet.learners.boosting.histogram_base import HistogramBase
 from privet.learners.boosting.regression_base import AdditiveBase
+from privet.learners.boosting.stepwise_base import StepwiseBase
 from privet.privacy.events import Cost, Event, Filter
 from privet.privacy.terms import Share, Terms
 from privet.schema.encoding import Encoding
@@ -27,7 +28,7 @@ NOTHING, ALL = Fraction(0), Fraction(1)
 BINS_PART, BASE_PART, LARGE_SIGNAL_BASE_PART = Fraction(1, 10), Fraction(3, 10), Fraction(3, 20)
 START_PART = Fraction(1, 20)  # where there are too many columns for a regression
 SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
-MANY_FEATURES = 16  # with more, no regression for two classes with a hint, nor for regression targets with pure epsilon
+MANY_FEATURES = 16  # with more, no regression for two classes with a hint, nor for numbers with pure epsilon
 
 # Pure epsilon: from which n epsilon on something pays off.
 PURE_SIGNAL_FOR_REGRESSION = 200  # two classes and not many features: a regression as base
@@ -39,8 +40,7 @@ PURE_SIGNAL_FOR_EACH_FEATURE, FEWEST_FEATURES = 25, 3  # many classes: where the
 SIGNAL_FOR_ZCDP, SIGNAL_FOR_ZCDP_MANY_FEATURES = 150, 600  # two classes: below, so few stumps that pure epsilon wins
 SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
 SIGNAL_FOR_TREES_MANY_CLASSES = 30_000  # trees in place of class histograms
-SIGNAL_FOR_ROUNDS_OF_REGRESSION = 500  # a regression target: any rounds
-LARGE_SIGNAL = 1_000_000  # deeper trees, and for classes finer cells
+LARGE_SIGNAL = 1_000_000  # deeper trees and finer cells
 
 SEES = "the records of each node; nodes of one level are disjoint"
 
@@ -55,34 +55,38 @@ class Outline:
         Of the budget; what is left is for the rounds. Without a base, its part is for a start that all records share.
     levels : int
         How many times the cells of a numeric feature are halved. Zero for cells that are public.
-    base : AdditiveBase, HistogramBase or None
+    base : AdditiveBase, HistogramBase, StepwiseBase or None
         The base.
     n_trees, depth : int
         The most rounds, and the levels of their trees; no rounds where there are no trees.
     split_part : Fraction
         Of each round's budget; the rest is for its leaves.
+    window_part : Fraction
+        Of the budget, for where a regression target mostly lies.
     """
 
     bins_part: Fraction
     base_part: Fraction
     levels: int
-    base: AdditiveBase | HistogramBase | None
+    base: AdditiveBase | HistogramBase | StepwiseBase | None
     n_trees: int = 0
     depth: int = 0
     split_part: Fraction = Fraction(1, 2)
+    window_part: Fraction = NOTHING
 
 
 def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: int) -> Outline:
     """Return how to begin, from public facts: the kind of guarantee, the features, a guess at the number of records.
 
+    For classes; a regression target has rules of its own (`privet.learners.boosting.outline_of_numbers`).
     Where the signal is small, many questions would only get noise for answers. Without a guess at the number of
     records a moderate signal is assumed.
     """
     if share is not None and share.epsilon is not None:
-        return _pure(encoding, None if n_rows is None else n_rows * float(share.epsilon) / steps, n_rows)
+        return _pure(encoding, None if n_rows is None else signal_of(share, n_rows, steps), n_rows)
     if share is None or n_rows is None:
         return _binned(_regression(encoding, "l2"), BASE_PART, 60, 3)
-    return _concentrated(encoding, _n_squared_rho(share, n_rows, steps), n_rows)
+    return _concentrated(encoding, signal_of(share, n_rows, steps), n_rows)
 
 
 def is_better_pure(encoding: Encoding, terms: Terms, asked: Share, pure: Share, n_rows: int | None) -> bool:
@@ -95,7 +99,7 @@ def is_better_pure(encoding: Encoding, terms: Terms, asked: Share, pure: Share, 
         return False
     if encoding.n_classes == 2:
         few = SIGNAL_FOR_ZCDP_MANY_FEATURES if encoding.n_features > MANY_FEATURES else SIGNAL_FOR_ZCDP
-        return _n_squared_rho(asked, n_rows, terms.steps) < few
+        return signal_of(asked, n_rows, terms.steps) < few
     of_asked, of_pure = (outline(encoding, share, n_rows, terms.steps) for share in (asked, pure))
     if of_asked.n_trees or of_pure.n_trees:
         return False
@@ -105,7 +109,10 @@ def is_better_pure(encoding: Encoding, terms: Terms, asked: Share, pure: Share, 
     return noise <= of_asked.base.noise_for_each_feature(encoding, terms, asked)
 
 
-def _n_squared_rho(share: Share, n_rows: int, steps: int) -> float:
+def signal_of(share: Share, n_rows: int, steps: int) -> float:
+    """Return ``n epsilon`` or ``n^2 rho``; a unit of several steps divides n."""
+    if share.epsilon is not None:
+        return n_rows * float(share.epsilon) / steps
     assert share.rho is not None
     return n_rows**2 * float(share.rho) / steps**2
 
@@ -115,7 +122,7 @@ def _rounds_alone(depth: int, n_trees: int = 16) -> Outline:
     return Outline(NOTHING, NOTHING, 0, None, n_trees, depth, SPLIT_PART)
 
 
-def _base_alone(base: AdditiveBase | HistogramBase) -> Outline:
+def _base_alone(base: HistogramBase) -> Outline:
     return Outline(NOTHING, ALL, 0, base)
 
 
@@ -133,8 +140,6 @@ def _regression(encoding: Encoding, norm: Norm) -> AdditiveBase | None:
 
 def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outline:
     regression = None if encoding.n_features > MANY_FEATURES else _regression(encoding, "l1")
-    if not encoding.n_classes:  # a regression target
-        return _binned(regression, Fraction(1, 5), 16, 2)
     if signal is None or n_rows is None:
         return Outline(NOTHING, Fraction(1, 50), 0, None, 16, 2, SPLIT_PART)
     if encoding.n_classes == 2:
@@ -162,11 +167,9 @@ def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
     if encoding.n_classes == 2 and signal < SIGNAL_FOR_TREES_TWO_CLASSES:
         stumps = _rounds_alone(1)
         return stumps if regression is None else replace(stumps, base=regression, base_part=Fraction(1, 2))
-    if signal < SIGNAL_FOR_ROUNDS_OF_REGRESSION and regression is not None:
-        return _base_alone(regression)
-    if large and encoding.n_classes:
+    if large:
         return _binned(regression, LARGE_SIGNAL_BASE_PART, 30, 5, LARGE_QUANTILE_LEVELS)
-    return _binned(regression, BASE_PART, 60, 3 if large else 2)
+    return _binned(regression, BASE_PART, 60, 2)
 
 
 @dataclass(frozen=True)

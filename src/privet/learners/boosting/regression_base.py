@@ -28,10 +28,9 @@ from privet.learners.boosting.cells import (
     frequencies_of_sums,
     in_fixed_point,
     kind_of_target,
-    with_gradients,
 )
 from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE
-from privet.learners.boosting.gradients import ONE, Huber, Loss, Norm
+from privet.learners.boosting.gradients import ONE, Norm
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms
@@ -89,6 +88,8 @@ class AdditiveBase:
     ----------
     norm : {"l1", "l2"}
         What a record's size is: l1 for pure epsilon, l2 for zCDP.
+    bends : bool
+        Whether a numeric feature has a bend beside its line, where sizes are squares.
 
     Notes
     -----
@@ -105,67 +106,74 @@ class AdditiveBase:
     """
 
     norm: Norm = "l2"
+    bends: bool = True
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> RegressionPlan:
         """Plan noise on the products of columns, and on those with the target: half of the budget each."""
-        if share is not None and (share.epsilon is not None) != (self.norm == "l1"):
-            raise ParameterError(f"a base whose records have {self.norm} sizes is paid for in the other measure")
-        cap, target = self._cap(encoding), kind_of_target(encoding)
+        half = None if share is None else share * Fraction(1, 2)
+        return RegressionPlan(self, self.plan_pairs(encoding, terms, half), self.plan_sums(encoding, terms, half))
+
+    def plan_pairs(self, encoding: Encoding, terms: Terms, share: Share | None) -> Event:
+        """Plan noise on the products of columns."""
+        self._check(share)
+        cap, power = self._cap(encoding), 1 if self.norm == "l1" else 2
         ordered = any(column.ordered for column in encoding.columns)
-        largest, part = largest_target(target), None if share is None else share * Fraction(1, 2)
-        power = 1 if self.norm == "l1" else 2
         more = WEIGHT**power * cap
         if not ordered:
-            more = CONSTANT ** (2 * power) - encoding.n_features * _SIZES[self.norm].category ** (2 * power)
-        of_pairs, of_sums = Fraction(cap**2 + more, 2), cap * largest**power
-        signed = ordered or target != "many"
-        return RegressionPlan(
-            self,
-            terms.noise("base: products of columns", part, l1=of_pairs, l2_squared=of_pairs, signed=ordered),
-            terms.noise("base: products with the target", part, l1=of_sums, l2_squared=of_sums, signed=signed),
-        )
+            more = CONSTANT ** (2 * power) - encoding.n_features * self._sizes.category ** (2 * power)
+        of_pairs = Fraction(cap**2 + more, 2)
+        return terms.noise("base: products of columns", share, l1=of_pairs, l2_squared=of_pairs, signed=ordered)
+
+    def plan_sums(self, encoding: Encoding, terms: Terms, share: Share | None, step: str = "") -> Event:
+        """Plan noise on the products with the target."""
+        self._check(share)
+        target, power = kind_of_target(encoding), 1 if self.norm == "l1" else 2
+        signed = target != "many" or any(column.ordered for column in encoding.columns)
+        of_sums = self._cap(encoding) * largest_target(target) ** power
+        name = f"base: products with the target{step}"
+        return terms.noise(name, share, l1=of_sums, l2_squared=of_sums, signed=signed)
 
     def run(
-        self, table: Table, release: Release, plan: RegressionPlan, grid: CellGrid, start: BaseTables, loss: Loss
+        self, table: Table, release: Release, plan: RegressionPlan, grid: CellGrid, start: BaseTables
     ) -> BaseTables:
-        """Release both, and solve; for a regression target, for what is added to `start`, where gradients are taken."""
+        """Release both, and solve, for classes."""
         encoding, target = table.encoding, kind_of_target(table.encoding)
-        if isinstance(loss, Huber):  # classes enter the regression as they are
-            table = with_gradients(table, start, grid, loss)
-        design, known = self.design(encoding, grid)
-        n, (rows, columns) = design.n_columns + 1, np.nonzero(np.triu(~known))
-        gram = np.zeros((n, n))
-        products = table.aggregate(PairMoments(design))[rows, columns]
-        gram[rows, columns] = gram[columns, rows] = release.noisy(products, plan.pairs) / WEIGHT**2
-        alone = np.flatnonzero(np.diag(known))
-        gram[alone, alone] = gram[alone, -1] * _SIZES[self.norm].category / CONSTANT
+        design, gram = self.products(table, release, plan.pairs, grid)
         n_targets, unit = encoding.n_classes if target == "many" else 1, WEIGHT * largest_target(target)
         sums = release.noisy(table.aggregate(TargetMoments(design, target, n_targets)), plan.sums) / unit
-        # The penalty is as large as the eigenvalues that the noise alone would have.
-        inverse = _inverse(gram, max(plan.pairs.deviation / WEIGHT**2 * math.sqrt(n), 1.0))
-        of_cells = _matrix(design) @ inverse
+        inverse = _inverse(gram, penalty_of(plan.pairs, len(gram)))
+        of_cells = cell_values(design) @ inverse
         common, tables = inverse[-1] @ sums * CONSTANT / WEIGHT, of_cells @ sums
         noise = np.sqrt((of_cells**2).sum(axis=1)) * plan.sums.deviation / unit
         if target == "many":
             common = common - common.mean()
-        scale, constant = 1 / loss.zoom if isinstance(loss, Huber) else LOG_ODDS_SLOPE, CONSTANT / WEIGHT
-        count = float(gram[-1, -1]) / constant**2
+        count = count_of_products(gram)
         return replace(
             start,
-            start=in_fixed_point(scale * common) + (start.start if target == "range" else 0),
-            tables=in_fixed_point(scale * tables),
-            noise=scale * noise,
-            # shortened records count for less, so this is too low; the start of a regression target has counted them
-            n_records=start.n_records if target == "range" else max(count, 1.0),
-            frequencies=None if target == "range" else frequencies_of_sums(count, sums[-1] / constant),
+            start=in_fixed_point(LOG_ODDS_SLOPE * common),
+            tables=in_fixed_point(LOG_ODDS_SLOPE * tables),
+            noise=LOG_ODDS_SLOPE * noise,
+            n_records=max(count, 1.0),
+            frequencies=frequencies_of_sums(count, sums[-1] / (CONSTANT / WEIGHT)),
         )
+
+    def products(self, table: Table, release: Release, planned: Event, grid: CellGrid) -> tuple[Design, Floats]:
+        """Release the products of columns; return the columns, and the matrix of products."""
+        design, known = self.design(table.encoding, grid)
+        n, (rows, columns) = design.n_columns + 1, np.nonzero(np.triu(~known))
+        gram = np.zeros((n, n))
+        products = table.aggregate(PairMoments(design))[rows, columns]
+        gram[rows, columns] = gram[columns, rows] = release.noisy(products, planned) / WEIGHT**2
+        alone = np.flatnonzero(np.diag(known))
+        gram[alone, alone] = gram[alone, -1] * self._sizes.category / CONSTANT
+        return design, gram
 
     def design(self, encoding: Encoding, grid: CellGrid) -> tuple[Design, NDArray[np.bool_]]:
         """Return what each cell puts into which columns, and which products need not be measured.
 
         Of public facts and released quantiles. No record has two categories of one feature.
         """
-        width, category = _SIZES[self.norm].functions, _SIZES[self.norm].category
+        width, category = self._sizes.functions, self._sizes.category
         columns, values, feature_of = list[list[int]](), list[list[int]](), list[int]()
         for feature, n_codes in enumerate(grid.domains.n_codes.tolist()):
             alone = n_codes
@@ -188,29 +196,48 @@ class AdditiveBase:
     def fits(self, encoding: Encoding) -> bool:
         """Whether there are few enough columns for a base; known from the schema alone."""
         columns = [
-            _SIZES[self.norm].functions + (column.missing_code is not None) if column.ordered else column.n_codes
+            self._sizes.functions + (column.missing_code is not None) if column.ordered else column.n_codes
             for column in encoding.columns
         ]
         return sum(columns) <= MOST_COLUMNS
 
     def _cap(self, encoding: Encoding) -> int:
         """Return a record's largest size; records of categories alone all have just that."""
-        sizes, power = _SIZES[self.norm], 1 if self.norm == "l1" else 2
+        sizes, power = self._sizes, 1 if self.norm == "l1" else 2
         ordered = sum(column.ordered for column in encoding.columns)
         cap: int = CONSTANT**power + sizes.numeric * ordered + sizes.category**power * (encoding.n_features - ordered)
         return cap
 
+    @property
+    def _sizes(self) -> _Sizes:
+        sizes = _SIZES[self.norm]
+        return sizes if self.bends else replace(sizes, functions=1)
+
+    def _check(self, share: Share | None) -> None:
+        if share is not None and (share.epsilon is not None) != (self.norm == "l1"):
+            raise ParameterError(f"a base whose records have {self.norm} sizes is paid for in the other measure")
+
     def __str__(self) -> str:
-        numeric = "a line" if self.norm == "l1" else "a line and a bend"
+        numeric = "a line" if self._sizes.functions == 1 else "a line and a bend"
         return f"a regression on {numeric} of each numeric feature, and on all categories"
 
 
-def _matrix(design: Design) -> Floats:
+def cell_values(design: Design) -> Floats:
     """Return the values of each cell in all columns; none in the constant's."""
     matrix = np.zeros((len(design.column), design.n_columns + 1))
     for column, value in zip(design.column.T, design.value.T, strict=True):
         matrix[np.arange(len(matrix)), column] += value / WEIGHT
     return matrix
+
+
+def count_of_products(gram: Floats) -> float:
+    """Return about how many records there are, from the constant's square; shortened records count for less."""
+    return float(gram[-1, -1]) / (CONSTANT / WEIGHT) ** 2
+
+
+def penalty_of(pairs: Event, n_columns: int) -> float:
+    """Return a penalty as large as the eigenvalues that the noise alone would have."""
+    return max(pairs.deviation / WEIGHT**2 * math.sqrt(n_columns), 1.0)
 
 
 def _inverse(gram: Floats, penalty: float) -> Floats:

@@ -1,0 +1,75 @@
+"""What boosting decides for a regression target before it sees any data, from public facts alone.
+
+As in `privet.learners.boosting.outline`, what counts is ``n epsilon`` for pure epsilon and ``n^2 rho`` for zCDP. The
+constants were found on data sets that docs/learners/boosting.md names.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from privet.learners.boosting.gradients import Norm
+from privet.learners.boosting.outline import (
+    BINS_PART,
+    MANY_FEATURES,
+    NOTHING,
+    QUANTILE_LEVELS,
+    START_PART,
+    Outline,
+    signal_of,
+)
+from privet.learners.boosting.regression_base import AdditiveBase
+from privet.learners.boosting.stepwise_base import StepwiseBase
+from privet.privacy.terms import Share
+from privet.schema.encoding import Encoding
+
+WINDOW_PART, SMALL_SIGNAL_WINDOW_PART = Fraction(1, 20), Fraction(3, 20)
+
+# zCDP: from which n^2 rho on something pays off.
+SIGNAL_FOR_QUANTILES = 3_000  # cells by private quantiles; below they are public
+SIGNAL_FOR_TREES = 100_000  # trees of depth two in place of stumps, and bends
+LARGE_SIGNAL = 1_000_000  # depth three
+
+# Pure epsilon: from which n epsilon on something pays off.
+PURE_SIGNAL_FOR_QUANTILES = 5_000  # cells by private quantiles, and trees of depth two in place of stumps
+
+
+def outline_of_number(encoding: Encoding, share: Share | None, n_rows: int | None, steps: int) -> Outline:
+    """Return how to begin, from public facts: the kind of guarantee, the features, a guess at the number of records.
+
+    Without a guess at the number of records, or without privacy, a moderate signal is assumed.
+    """
+    signal = None if share is None or n_rows is None else signal_of(share, n_rows, steps)
+    if share is not None and share.epsilon is not None:
+        return _pure(encoding, signal or 0.0)
+    if signal is None:
+        return _binned(encoding, bends=True, base_part=Fraction(3, 10), n_trees=30, depth=2)
+    if signal < SIGNAL_FOR_QUANTILES:
+        base = _stepwise(encoding, "l2", 4, Fraction(1, 8), bends=False)
+        base_part = START_PART if base is None else Fraction(2, 5)
+        return Outline(NOTHING, base_part, 0, base, 4, 1, window_part=SMALL_SIGNAL_WINDOW_PART)
+    if signal < SIGNAL_FOR_TREES:
+        return _binned(encoding, bends=False, base_part=Fraction(3, 5), n_trees=6, depth=1)
+    depth = 3 if signal >= LARGE_SIGNAL else 2
+    return _binned(encoding, bends=True, base_part=Fraction(3, 10), n_trees=30, depth=depth)
+
+
+def _pure(encoding: Encoding, signal: float) -> Outline:
+    base = None if encoding.n_features > MANY_FEATURES else _stepwise(encoding, "l1", 3, Fraction(3, 10), bends=False)
+    if signal < PURE_SIGNAL_FOR_QUANTILES:
+        base_part = START_PART if base is None else Fraction(1, 2)
+        return Outline(NOTHING, base_part, 0, base, 16, 1, window_part=WINDOW_PART)
+    base_part = START_PART if base is None else Fraction(3, 10)
+    return Outline(BINS_PART, base_part, QUANTILE_LEVELS, base, 16, 2, window_part=WINDOW_PART)
+
+
+def _binned(encoding: Encoding, *, bends: bool, base_part: Fraction, n_trees: int, depth: int) -> Outline:
+    base = _stepwise(encoding, "l2", 4 if depth > 1 else 8, Fraction(1, 10), bends=bends)
+    part = START_PART if base is None else base_part
+    return Outline(BINS_PART, part, QUANTILE_LEVELS, base, n_trees, depth, window_part=WINDOW_PART)
+
+
+def _stepwise(encoding: Encoding, norm: Norm, steps: int, pairs_part: Fraction, *, bends: bool) -> StepwiseBase | None:
+    """Return a base of products of columns, unless there are too many of these."""
+    base = StepwiseBase(AdditiveBase(norm, bends), steps, pairs_part)
+    return base if base.fits(encoding) else None
