@@ -97,8 +97,8 @@ def test_units_get_noise_for_all_of_their_rows():
     X, y = houses(500)
     X["who"] = np.arange(500) // 2
     schema = Schema(SCHEMA.features, SCHEMA.target, unit=privet.Unit("who", max_rows=2))
-    model = PrivaTreeRegressor(1.0, schema=schema, n_rows_hint=500).fit(X, y)
-    single = PrivaTreeRegressor(1.0, schema=SCHEMA, n_rows_hint=500).plan()
+    model = PrivaTreeRegressor(1.0, schema=schema, n_rows_hint="unknown").fit(X, y)
+    single = PrivaTreeRegressor(1.0, schema=SCHEMA, n_rows_hint="unknown").plan()
     last, of_single = model.privacy_.events[-1], list(single.events)[-1]
     assert model.privacy_.proven
     assert float(last.parameter) == pytest.approx(2 * float(of_single.parameter), rel=1e-6)

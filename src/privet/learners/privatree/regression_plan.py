@@ -16,7 +16,8 @@ Criterion = Literal["mix", "squares", "deviations"]
 
 # Parts of the budget; found on columns of magic and pol, two of the arena's tuning sets.
 WINDOW_PART = Fraction(1, 20)
-LEAF_PART = Fraction(3, 20)
+LEAF_PART, MOST_LEAF_PART = Fraction(3, 20), Fraction(1, 2)  # the least, and the most where there are few records
+LEAF_NEED = 60  # records of a leaf times its epsilon: its mean is then off by some three hundredths of its reach
 CENTRE_PART, MOST_CENTRE_PART = Fraction(1, 25), Fraction(1, 5)  # for each level, and for all of them
 LEVEL_GROWTH = Fraction(3, 2)  # what a level gets over the one above it, whose nodes have more records
 
@@ -89,13 +90,17 @@ def regression_budget(
     of_tree = None if share is None else share * ((1 - window) / passes)
     if n_candidates == 0:
         return RegressionBudget(window, Fraction(0), (), Fraction(0), Fraction(1))
+
+    def leaves(depth: int) -> Fraction:
+        return _leaf_part(of_tree, terms, n_rows, depth)
+
     depth = max_depth
     while depth > 1 and of_tree is not None and n_rows is not None:
-        divided = _levels(depth, window, quantiles)
+        divided = _levels(depth, window, leaves(depth), quantiles)
         if _signal(of_tree, divided.levels[-1], terms, n_rows, depth - 1, n_candidates) >= LEAST_SIGNAL:
             break
         depth -= 1
-    return _levels(depth, window, quantiles)
+    return _levels(depth, window, leaves(depth), quantiles)
 
 
 def knee_of(
@@ -125,13 +130,22 @@ def sums_event(terms: Terms, name: str, share: Share | None, sees: str) -> Event
     return terms.noise(name, share, l1=l1, l2_squared=l2_squared, signed=True, sees=sees)
 
 
-def _levels(depth: int, window: Fraction, quantiles: bool) -> RegressionBudget:
+def _leaf_part(share: Share | None, terms: Terms, n_rows: int | None, depth: int) -> Fraction:
+    """Return what leaves of about this many records need for a mean that is worth releasing."""
+    if share is None or n_rows is None:
+        return LEAF_PART
+    needed = Fraction(LEAF_NEED * 2**depth * terms.steps, max(1, n_rows)) / Fraction(rate(share))
+    part = needed if share.epsilon is not None else needed**2
+    return max(LEAF_PART, min(MOST_LEAF_PART, part.limit_denominator(1000)))
+
+
+def _levels(depth: int, window: Fraction, leaves: Fraction, quantiles: bool) -> RegressionBudget:
     centre = min(CENTRE_PART, MOST_CENTRE_PART / depth)
-    left = 1 - LEAF_PART - centre * depth
+    left = 1 - leaves - centre * depth
     of_quantiles = left / (depth + 1) if quantiles else Fraction(0)
     weights = [LEVEL_GROWTH**level for level in range(depth)]
     levels = tuple((left - of_quantiles) * weight / sum(weights) for weight in weights)
-    return RegressionBudget(window, of_quantiles, levels, centre, LEAF_PART)
+    return RegressionBudget(window, of_quantiles, levels, centre, leaves)
 
 
 def _signal(share: Share, part: Fraction, terms: Terms, n_rows: int, level: int, n_candidates: int) -> float:
