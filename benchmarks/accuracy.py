@@ -206,7 +206,9 @@ def main(given: Sequence[str] | None = None) -> int:
             problems = regression.problems(options.data)
             fill(problems, regression_methods(), numbers, regression.EPSILONS, options.splits, until)
     shown = ranks.table(cell for cell in cells if cell.task in {task.name for task in found})
-    report(shown if published is None else renewed(published, shown), found, options.out)
+    if published is not None:
+        shown = renewed(published, shown[shown.method.isin(options.renew)])
+    report(shown, found, options.out)
     if list(numbers):
         report_regression(list(numbers), options.out)
     return 0

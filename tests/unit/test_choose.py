@@ -47,16 +47,21 @@ def test_other_measurements_would_lead_to_other_rules(benchmark):
     assert benchmark.rules(table)["accuracy"][1:] == ["Boosting"] * 3
 
 
-def test_the_choice_is_near_the_best_on_sets_that_were_not_used_for_the_rules():
-    """Issue: in the top two at each epsilon, and never more than a point below the best single learner in a quarter."""
+def test_the_choice_is_near_the_best_on_sets_that_were_not_used_for_the_rules(benchmark):
+    """In the top two at each epsilon, and never more than a point below the best single learner in a quarter.
+
+    Learners have their defaults; among all settings, some measured on a single split, the choice is in the top two.
+    """
     table = pd.read_csv(ROOT / "docs" / "results" / "choose.csv")
-    table = table[~table.tuning & (table.goal == "accuracy")].assign(quarter=table.signal.map(quarter))
-    for by in ("epsilon", "quarter"):
-        for _, part in table.groupby(["guarantee", by]):
-            scores = part.pivot_table(index=["task", "epsilon"], columns="candidate", values="accuracy").dropna()
-            ranks = scores.rank(axis=1, ascending=False).mean().sort_values()
-            assert list(ranks.index).index("Boosting") < 2
-            assert scores["Boosting"].mean() > scores.mean().max() - 0.01
+    chosen = {goal: [str(choice) for choice in choices] for goal, choices in CLASSIFIERS.items()}
+    of_epsilon, of_quarter = (benchmark.checks(table, chosen, by) for by in ("epsilon", "quarter"))
+    ranked = [check for check in of_epsilon if check["goal"].startswith("accuracy")]
+    assert len(ranked) == 16
+    assert all(check["place"] <= 2 for check in ranked)
+    by_defaults = [check for check in of_quarter if check["goal"] == "accuracy, defaults"]
+    assert len(by_defaults) == 8
+    assert all(check["n"] >= 30 for check in by_defaults)
+    assert all(check["mean"] > check["most"] - 0.01 for check in by_defaults)
 
 
 def test_the_borders_of_quarters_belong_to_the_upper_one():

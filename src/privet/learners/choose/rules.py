@@ -41,7 +41,7 @@ CLASSIFIERS: Mapping[str, tuple[Choice, Choice, Choice, Choice]] = {
     "readable": (
         Choice("PrivaTree", {"max_depth": 3}),
         Choice("PrivaTree", {"max_depth": 3}),
-        Choice("PrivaTree", {"max_depth": 3}),
+        Choice("PrivaTree"),
         Choice("PrivaTree", {"max_depth": 5}),
     ),
     "labels only": (
