@@ -70,7 +70,8 @@ def small_data(name: str) -> Find:
         row = figures.where(data=name)
         rival = row.mean("DiffPrivLib")
         said = {method: f"{row.mean(method):.3f} against {rival:.3f}" for method in (PRINTED, OURS)}
-        return Finding(said[PRINTED], said[OURS], holds(row.mean(PRINTED) <= rival))
+        behind = [row.mean(method) <= rival for method in (PRINTED, OURS)]
+        return Finding(said[PRINTED], said[OURS], holds(behind[0], partly=any(behind)))
 
     return find
 
@@ -88,8 +89,8 @@ def dominates(figures: Figures) -> Finding:
                 if float(epsilon) >= least:
                     wins, of = wins + (found[name] > max(rivals)), of + 1
         said[name] = f"{wins} of {of}"
-        kept.append(wins == of)
-    return Finding(said[PRINTED], said[OURS], holds(all(kept), partly=any(kept)))
+        kept.append(wins / of)
+    return Finding(said[PRINTED], said[OURS], holds(min(kept) == 1, partly=min(kept) > 0.5))
 
 
 def leaf_share(data: str, *, rises: bool) -> Find:
