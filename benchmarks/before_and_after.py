@@ -164,12 +164,12 @@ def compare(what: str, before: list[float], now: list[float], of: str = "") -> d
     return row
 
 
-def page(rows: list[dict[str, str]], command: str, repeats: int) -> str:
+def page(rows: list[dict[str, str]], command: str) -> str:
     """Return the table as a page."""
     lines = [
         "# This version beside the one before its rooms",
         "",
-        f"Made by `{command}`: milliseconds of the processor, one thread, medians of {repeats} in alternation. "
+        f"Made by `{command}`: milliseconds of the processor, one thread, medians of at least nine in alternation. "
         f"*Before* is commit {BEFORE}, the last one before every file of the library was moved; *now* is this version, "
         "with all that has been added since. A fit includes checks, plan, encoding and charges; small ones have 2,000 "
         "records of five features. Random forests have equal vote weights here, which is what the older version knows.",
@@ -208,7 +208,7 @@ def main() -> None:
             version.close()
     slower = [row["what"] for row in rows if float(row["now / before"]) > SLOWER]
     print(f"slower by more than 5%: {', '.join(slower) or 'nothing'}")
-    write(rows, asked.out, asked.repeats)
+    write(rows, asked.out)
 
 
 def fits(name: str, versions: list[Version], repeats: int) -> list[dict[str, str]]:
@@ -229,7 +229,7 @@ def imports(name: str, versions: list[Version], repeats: int) -> list[dict[str, 
     return [compare(name, *([one[side] for one in rounds] for side in (0, 1)))]
 
 
-def write(rows: list[dict[str, str]], folder: Path, repeats: int) -> None:
+def write(rows: list[dict[str, str]], folder: Path) -> None:
     """Write the table; lines of it that were not measured this time stay as they are."""
     file = folder / "before_and_after.csv"
     lines = {row["what"]: row for row in csv.DictReader(file.read_text("utf-8").splitlines())} if file.exists() else {}
@@ -241,7 +241,7 @@ def write(rows: list[dict[str, str]], folder: Path, repeats: int) -> None:
         writer.writeheader()
         writer.writerows(kept)
     command = "python benchmarks/before_and_after.py --before ../privet-before/src"
-    (folder / "before_and_after.md").write_text(page(kept, command, repeats), "utf-8")
+    (folder / "before_and_after.md").write_text(page(kept, command), "utf-8")
 
 
 if __name__ == "__main__":
