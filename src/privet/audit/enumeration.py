@@ -58,7 +58,7 @@ class Path:
     Attributes
     ----------
     seen : tuple
-        The forced outcomes that are released, each with its question's name.
+        The forced outcomes that are released, each with its question's name; then all that is released as it is.
     log_probability : float
         Of the forced outcomes, secret coins included.
     laws : tuple of arrays
@@ -95,6 +95,7 @@ class Enumerating:
         self._n_records = n_records
         self.questions: list[tuple[str, NDArray[np.float64], bool]] = []
         self.noises: list[NoisyValues] = []
+        self.free: list[tuple[str, Winners]] = []
 
     def noisy(self, values: IntArray, event: Event) -> IntArray:
         """Keep what was measured; the learner goes on with zeros."""
@@ -117,6 +118,11 @@ class Enumerating:
         law = laws.exponential_mechanism(scores_of_cuts(below, tuples), event.parameter)
         (chosen,) = self._answer(event.name, law.reshape(1, -1), hidden=False)
         return np.array(tuples[chosen], dtype=np.int64)
+
+    def features(self, values: IntArray, event: Event) -> IntArray:
+        """Keep what is released as it is: with probability one, so that any difference refutes."""
+        self.free.append((event.name, tuple(values.ravel().tolist())))
+        return values.copy()
 
     def coins(self, weights: tuple[Fraction, ...]) -> Coins:
         """Force a part for each record."""
@@ -170,6 +176,7 @@ class Subject:
             encoding,
             np.ascontiguousarray(records[:, :-1].T.astype(encoding.dtype)),
             records[:, -1].astype(np.int32),
+            unlabelled=terms.features_are_public,
         )
         release = Release(Ledger(terms, self.allowance), outcomes)
         self.learner.grow(table, release, public_rng(self.seed), plan)
@@ -196,7 +203,7 @@ def _path(run: Enumerating, forced: tuple[Winners, ...]) -> Path:
             seen.append((name, outcome))
     last = run.questions[len(forced)][:2] if len(run.questions) > len(forced) else None
     visible = tuple(law for _, law, hidden in run.questions if not hidden)
-    return Path(tuple(seen), log_probability, visible, last, tuple(run.noises))
+    return Path((*seen, *run.free), log_probability, visible, last, tuple(run.noises))
 
 
 def _outcomes(probabilities: NDArray[np.float64]) -> Iterator[Winners]:

@@ -23,10 +23,14 @@ import numpy as np
 from privet.audit.enumeration import CodeDataSet, CodeRecord, NoisyValues, Path, Seen, Subject
 from privet.errors import AuditError
 from privet.privacy.events import Mechanism
+from privet.privacy.terms import Terms
 from privet.schema.encoding import ClassTarget
 
 if TYPE_CHECKING:
     from privet.tables.protocol import IntArray
+
+
+UNKNOWN = -1  # the code of a label that is not in the schema
 
 
 @dataclass(frozen=True)
@@ -241,7 +245,9 @@ def cells_of(subject: Subject) -> list[CodeRecord]:
     """Return all records of the schema; a regression target is at either end of its range, where it moves most."""
     encoding = subject.encoding
     target = encoding.target
-    ends = range(encoding.n_classes) if isinstance(target, ClassTarget) else (0, target.levels - 1)
+    ends = [*range(encoding.n_classes)] if isinstance(target, ClassTarget) else [0, target.levels - 1]
+    if Terms.of(subject.schema).features_are_public:
+        ends = [UNKNOWN, *ends]  # a label may also become one that the schema does not know
     values = [*(range(size) for size in encoding.n_codes.tolist()), ends]
     size = math.prod(map(len, values))
     if size > 64:

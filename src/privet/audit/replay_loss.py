@@ -47,6 +47,11 @@ class Asked:
         """Whether noise was added; else something was chosen."""
         return self.event.mechanism in (Mechanism.LAPLACE, Mechanism.GAUSSIAN)
 
+    @property
+    def is_free(self) -> bool:
+        """Whether it was released as it is, since it looks at features that are public."""
+        return self.event.mechanism is Mechanism.FEATURES_ONLY
+
 
 class Followed:
     """Answers for one run: chosen by a public generator, or those of an earlier run."""
@@ -77,6 +82,10 @@ class Followed:
         tuples = list(combinations_with_replacement(range(below.size - 1), n_cuts))
         measured = laws.exponential_mechanism(scores_of_cuts(below, tuples), event.parameter).reshape(1, -1)
         return np.array(tuples[int(self._keep(event, measured, self._pick(measured))[0])], dtype=np.int64)
+
+    def features(self, values: IntArray, event: Event) -> IntArray:
+        """Answer with the values, which have no noise."""
+        return self._keep(event, values.copy(), values)
 
     def coins(self, weights: tuple[Fraction, ...]) -> Coins:
         """Refuse: secret outcomes would have to be summed over."""
@@ -127,6 +136,10 @@ def loss_along_a_run(subject: Subject, data: CodeDataSet, neighbour: CodeDataSet
     if len(second.asked) != len(first.asked):
         return math.inf, "a question that only one of them leads to"
     pairs = list(zip(first.asked, second.asked, strict=True))
+    for a, b in pairs:
+        if a.is_free and not np.array_equal(a.measured, b.measured):
+            return math.inf, f"{a.event.name}, which is released as it is"
+    pairs = [(a, b) for a, b in pairs if not a.is_free]
     where = ", ".join(dict.fromkeys(asked.event.name for asked in first.asked))
     if subject.allowance.rho is not None:
         return sum(_concentrated(a, b) for a, b in pairs), where

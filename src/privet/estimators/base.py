@@ -166,7 +166,7 @@ class PrivateEstimator(Forecasting, Explained, ShownInNotebooks, BaseEstimator, 
         counted: list[int | None] = []
         if isinstance(learner, CountedFirst):
             learner = cast(Learner[Any], replace(learner, tell=counted.append))
-        table = encode_table(schema, encoding, X, y, secret_key, n_jobs, one_pass)
+        table = encode_table(schema, encoding, X, y, secret_key, n_jobs, one_pass, self.epsilon is not None)
         with closing_afterwards(table):
             receipt = budgets.Receipt()
             if charged:

@@ -33,8 +33,9 @@ from privet.privacy.events import Event, Filter, Mechanism, Mixture, Parallel, S
 from privet.privacy.ledger import SEEDED, STAND_IN, Ledger
 from privet.randomness.hashing import siphash_parts
 from privet.randomness.public import SeededSource
+from privet.tables.features import FeatureView
 from privet.tables.part import PartOf
-from privet.tables.protocol import Block, IntArray, Table
+from privet.tables.protocol import Block, IntArray, Kernel, Table
 
 
 class Outcomes(Protocol):
@@ -50,6 +51,10 @@ class Outcomes(Protocol):
 
     def cuts(self, below: IntArray, n_cuts: int, event: Event) -> IntArray:
         """Return sorted cuts of a grid that has this many records at or below each cell."""
+        ...
+
+    def features(self, values: IntArray, event: Event) -> IntArray:
+        """Return `values`, which were computed from features that are public."""
         ...
 
     def coins(self, weights: tuple[Fraction, ...]) -> Coins:
@@ -132,6 +137,27 @@ class Release:
         """
         self.ledger.charge(event)
         return self._outcomes.cuts(np.ascontiguousarray(below, dtype=np.int64), n_cuts, event)
+
+    def features(self, view: FeatureView, kernel: Kernel, event: Event) -> IntArray:
+        """Release a sum over records that looks at their features alone, as it is.
+
+        *Privacy.* Where only labels are private, all neighbours have the same records but for a label. The kernel runs
+        on a view whose blocks have no labels and no state that was derived from them
+        (`privet.tables.features.FeatureView`), so that it cannot tell neighbours apart: given all that was released
+        before, its sum is a constant, and costs nothing.
+
+        Raises
+        ------
+        ParameterError
+            Under any other relation, or for units, or for an event that is not `Terms.free`; nothing leaves.
+        """
+        if not self.ledger.terms.features_are_public or event.mechanism is not Mechanism.FEATURES_ONLY:
+            raise ParameterError(
+                f"{event.name!r} would show features as they are, which is free under neighbours='label' without units "
+                "alone: plan it with Terms.free there, and with noise elsewhere"
+            )
+        self.ledger.charge(event)
+        return self._outcomes.features(view.aggregate(kernel), event)
 
     def records(self, table: Table, event: Event) -> tuple[NDArray[np.uint16], NDArray[np.int32]]:
         """Take the records out as they are: codes of shape (n_features, n_rows), and classes.
@@ -217,6 +243,10 @@ class Drawn:
         _expect(event, Mechanism.EXPONENTIAL)
         return samplers.joint_cuts(below, n_cuts, event.parameter, self._source)
 
+    def features(self, values: IntArray, event: Event) -> IntArray:
+        """Return the values."""
+        return values
+
     def coins(self, weights: tuple[Fraction, ...]) -> Coins:
         """Draw a fresh key."""
         return Coins(samplers.key(self._source), weights)
@@ -244,6 +274,10 @@ class Noiseless:
         _expect(event, Mechanism.NOTHING)
         return np.array(best_cuts(below, n_cuts), dtype=np.int64)
 
+    def features(self, values: IntArray, event: Event) -> IntArray:
+        """Return the values."""
+        return values
+
     def coins(self, weights: tuple[Fraction, ...]) -> Coins:
         """Draw a fresh key."""
         return Coins(samplers.key(self._source), weights)
@@ -267,6 +301,10 @@ class Recording:
     def cuts(self, below: IntArray, n_cuts: int, event: Event) -> IntArray:
         """Pass on, and keep the outcome."""
         return self._keep(event, self._outcomes.cuts(below, n_cuts, event))
+
+    def features(self, values: IntArray, event: Event) -> IntArray:
+        """Pass on, and keep the outcome."""
+        return self._keep(event, self._outcomes.features(values, event))
 
     def coins(self, weights: tuple[Fraction, ...]) -> Coins:
         """Pass on, and keep the coins."""
@@ -300,6 +338,13 @@ class Forced:
     def cuts(self, below: IntArray, n_cuts: int, event: Event) -> IntArray:
         """Return the recorded cuts."""
         return self._next(event, (n_cuts,))
+
+    def features(self, values: IntArray, event: Event) -> IntArray:
+        """Return the recorded values, which must be those of every neighbour."""
+        recorded = self._next(event, values.shape)
+        if not np.array_equal(recorded, values):
+            raise ReplayError(f"{event.name!r} is free because it looks at features only, but a neighbour has another")
+        return recorded
 
     def coins(self, weights: tuple[Fraction, ...]) -> Coins:
         """Return the recorded coins."""

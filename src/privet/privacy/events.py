@@ -21,6 +21,7 @@ class Mechanism(StrEnum):
     PERMUTE_AND_FLIP = "permute-and-flip"
     EXPONENTIAL = "exponential mechanism"
     NOTHING = "no noise"
+    FEATURES_ONLY = "free: looks at features only"
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ def noise_in_records(event: Event) -> float:
     """
     sensitivity = float(event.sensitivity)
     match event.mechanism:
-        case Mechanism.NOTHING:
+        case Mechanism.NOTHING | Mechanism.FEATURES_ONLY:
             return 0.0
         case Mechanism.LAPLACE:
             return event.deviation / sensitivity if sensitivity else 0.0

@@ -23,6 +23,7 @@ from privet.privacy.events import Cost, Event, Mechanism
 if TYPE_CHECKING:
     from privet.schema.schema import Schema
 
+FEATURES = "features of all records, and no label"
 MOST_DELTA = Fraction(1, 10**5)  # without a warning, where the number of records is not known
 RECORDS_PER_DELTA = 10  # where it is known, delta should be at most one in this many times the number of records
 _FRIENDLY_BITS = 32
@@ -100,7 +101,8 @@ class Terms:
     -----
     *Privacy.* A unit of r records makes r steps under add/remove, and 2 r under replace or label. Pure epsilon grows
     with the number of steps, and so does the range of a selection's scores; rho of the exponential mechanism grows with
-    its square. Gaussian noise on a vector of L2 sensitivity D: r rows move it by at most r D; a replaced row by at
+    its square. Where features are public, learners state half of what a changed label can change, since it counts as
+    two steps. Gaussian noise on a vector of L2 sensitivity D: r rows move it by at most r D; a replaced row by at
     most sqrt(2) D if all entries are counts (two non-negative vectors), else by 2 D.
 
     A unit of which only one row takes part is not the same as a record: a further record of a person who is already in
@@ -155,6 +157,35 @@ class Terms:
         """
         who = "single records" if self.unit_column is None else f"units by column {self.unit_column!r}"
         return f"{who} under {self.neighbours!r}"
+
+    @property
+    def features_are_public(self) -> bool:
+        """Whether all neighbours have the same features, so that what looks at nothing else costs nothing.
+
+        So it is under ``label``, unless units are declared: which rows of a unit take part is decided by a hash of
+        their whole content, labels included, so that the features of the rows that do take part are not public.
+
+        Examples
+        --------
+        >>> Terms("label").features_are_public, Terms("replace").features_are_public
+        (True, False)
+        """
+        return self.neighbours == "label" and self.unit_column is None
+
+    def free(self, name: str) -> Event:
+        """Plan to release what is computed from features alone, exactly: `privet.mechanisms.release.Release.features`.
+
+        Raises
+        ------
+        ParameterError
+            Unless features are public.
+        """
+        if not self.features_are_public:
+            raise ParameterError(
+                f"{name!r} shows features as they are, which is free under neighbours='label' without units alone; "
+                f"here the guarantee is for {self.protects}, so plan noise for it"
+            )
+        return Event(name, Mechanism.FEATURES_ONLY, Fraction(0), Fraction(0), Cost.nothing(), FEATURES)
 
     @property
     def steps(self) -> int:

@@ -108,7 +108,7 @@ def _laid_out(rows: list[tuple[str, ...]]) -> list[str]:
 
 def noise_in_words(event: Event) -> str:
     """Name the parameter of an event's noise, rounded towards less noise."""
-    if event.mechanism is Mechanism.NOTHING:
+    if event.mechanism in (Mechanism.NOTHING, Mechanism.FEATURES_ONLY):
         return "none"
     if event.mechanism in (Mechanism.PERMUTE_AND_FLIP, Mechanism.EXPONENTIAL):
         return f"rate {stated_up(event.parameter)}"

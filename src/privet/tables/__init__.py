@@ -3,6 +3,7 @@
 from privet.frames.text_forms import TextOptions
 from privet.tables.dask_table import DaskTable
 from privet.tables.duckdb_table import DuckDBTable
+from privet.tables.features import FeatureView
 from privet.tables.file_table import ParquetTable
 from privet.tables.part import PartOf
 from privet.tables.predicting import predict
@@ -15,6 +16,7 @@ __all__ = [
     "Block",
     "DaskTable",
     "DuckDBTable",
+    "FeatureView",
     "Kernel",
     "MemoryTable",
     "ParquetTable",

@@ -83,12 +83,14 @@ class Reading:
         A fresh secret key, by which rows of a unit are chosen.
     also : tuple of str
         Further columns that are read along and do not become codes.
+    unlabelled : bool
+        Whether records without a known label stay, with a negative target; not together with units.
 
     Notes
     -----
     *Privacy.* Each record's codes, place and unit depend on that record alone (and a place on how many records stand
-    before it in its piece). Records without a known label, a unit or an id are left out, one by one. The unit's rows
-    are bounded afterwards, over all pieces together: see `privet.tables.units.bound_pieces`.
+    before it in its piece). Records without a known label (unless `unlabelled`), a unit or an id are left out, one by
+    one. The unit's rows are bounded afterwards, over all pieces together: see `privet.tables.units.bound_pieces`.
     """
 
     encoding: Encoding
@@ -97,6 +99,7 @@ class Reading:
     id: str | None = None
     key: bytes = field(default=b"", repr=False)
     also: tuple[str, ...] = ()
+    unlabelled: bool = False
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.encoding.columns]
@@ -142,7 +145,7 @@ class Reading:
         assert self.target is not None
         target = self.encoding.encode_target(opened.named(self.target))
         places = np.arange(first_place, first_place + len(target), dtype=np.uint64)
-        kept, units = target >= 0, None
+        kept, units = (target >= 0) | self.unlabelled, None
         if self.id is not None:
             ids = read_units(opened.named(self.id))
             places, kept = ids.words, kept & ids.present

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from privet.errors import SchemaError
 from privet.frames.columns import quietly
 from privet.frames.opening import open_frame
+from privet.privacy.terms import Terms
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables.described import Described, Job
@@ -78,14 +79,20 @@ def encode_table(
     key: Callable[[], bytes],
     n_jobs: int = 1,
     one_pass: bool = False,
+    private: bool = True,
 ) -> Table:
     """Encode features and labels; leave out records without a label, and rows of a unit beyond its maximum.
+
+    Where features are public (`Terms.features_are_public`), records without a known label stay, with a negative target:
+    all neighbours then have the same records, and which of them have a label is as private as the labels. For a model
+    that is not `private` they are left out there, too.
 
     `key` draws a fresh secret key, which decides which rows of a unit stay. `X` may be a described table, which has its
     own target; a table for `one_pass` may read its records later, when they are first asked for.
     """
+    unlabelled = private and Terms.of(schema).features_are_public
     if isinstance(X, Described):
-        return _make_table(X, schema, encoding, key, n_jobs, one_pass)
+        return _make_table(X, schema, encoding, key, n_jobs, one_pass, unlabelled)
     if y is None:
         raise SchemaError("fit() needs the labels: pass them as the second argument, fit(X, y)")
     X = of_width(X, encoding.n_features)
@@ -97,11 +104,17 @@ def encode_table(
         kept = bound_rows(units, codes, target, schema.unit.max_rows, key())
         rows = np.flatnonzero(kept).astype(np.uint64)
         return MemoryTable(encoding, np.ascontiguousarray(codes[:, kept]), target[kept], n_jobs=n_jobs, rows=rows)
-    return MemoryTable(encoding, codes, target, n_jobs=n_jobs)
+    return MemoryTable(encoding, codes, target, n_jobs=n_jobs, unlabelled=unlabelled)
 
 
 def _make_table(
-    X: Described, schema: Schema, encoding: Encoding, key: Callable[[], bytes], n_jobs: int, one_pass: bool
+    X: Described,
+    schema: Schema,
+    encoding: Encoding,
+    key: Callable[[], bytes],
+    n_jobs: int,
+    one_pass: bool,
+    unlabelled: bool,
 ) -> Table:
     """Return the encoded table that a description stands for."""
     if X.schema is not None and X.schema != schema:
@@ -111,7 +124,14 @@ def _make_table(
     target = schema.target_column if X.target is None else X.target
     if target is None:
         raise SchemaError("fit() needs to know the target: name its column, fit(table, 'column')")
-    reading = Reading(encoding, target, schema.unit, X.id, b"" if schema.unit is None else key())
+    reading = Reading(
+        encoding,
+        target,
+        schema.unit,
+        X.id,
+        b"" if schema.unit is None else key(),
+        unlabelled=unlabelled,
+    )
     return X.encoded(Job(reading, n_jobs, one_pass))
 
 
@@ -185,6 +205,8 @@ class MemoryTable:
         The features' codes.
     target : int32 array of shape (n_rows,)
         The encoded target; records with a negative value (an unknown label) are left out, one by one.
+    unlabelled : bool
+        Whether they stay, with a negative target: where features are public, which records have a label is not.
     n_jobs : int
         Number of threads. Results do not depend on it: integers are added up.
     rows : uint64 array of shape (n_rows,), optional
@@ -199,12 +221,13 @@ class MemoryTable:
         *,
         n_jobs: int = 1,
         rows: NDArray[np.uint64] | None = None,
+        unlabelled: bool = False,
     ) -> None:
         # A record is known by its place in the frame, whichever others are left out: made once for many passes.
         rows = np.arange(len(target), dtype=np.uint64) if rows is None else rows
         self.n_read = len(target)  # rows without a known label included
         known = target >= 0
-        if not known.all():
+        if not unlabelled and not known.all():
             codes, target, rows = np.ascontiguousarray(codes[:, known]), target[known], rows[known]
         self._encoding = encoding
         self._target = target

@@ -107,14 +107,13 @@ def units_by_group(records: Records, n_groups: int) -> list[UnitRows]:
 
 
 def block_of(records: Records, expected: Expected, masks: Sequence[NDArray[np.bool_]] | None) -> Block:
-    """Return the block that learners see: records with a known label, and of each unit only the marked ones."""
+    """Return the block that learners see: records that take part, and of each unit only the marked ones."""
     if masks is not None:
         assert records.units is not None
         kept = np.zeros(len(records.target), dtype=bool)
         for group, mask in enumerate(masks):
             kept[in_group(records.units.ids, group, len(masks))] = mask
-        records = records.take(kept)
-    records = records.labelled()
+        records = records.take(kept).labelled()  # without units, those that do not take part were left out before
     return Block(records.codes, records.target, records.places + np.uint64(expected.first), {})
 
 
