@@ -27,7 +27,7 @@ from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import ClassTarget, Encoding
-from privet.tables.protocol import Block, Floats, IntArray, Table
+from privet.tables.protocol import Block, Floats, IntArray, Kernel, Table
 from privet.trees.candidates import Candidates, Walk, orders, thresholds
 from privet.trees.structure import FeatureCodes, Split, Threshold
 
@@ -241,7 +241,7 @@ def without_base(encoding: Encoding, grid: CellGrid, start: Floats, n_records: f
     return BaseTables(in_fixed_point(start), tables, low, high, np.zeros(len(tables)), n_records)
 
 
-def with_gradients(table: Table, base: BaseTables, grid: CellGrid, loss: Loss) -> Table:
+def with_gradients(table: Table, base: BaseTables, grid: CellGrid, loss: Kernel) -> Table:
     """Give each record the gradients of the loss at the score that the base gives to it."""
     return table.derive(SCORE_STATE, base.scores(grid)).derive(GRADIENT_STATE, loss)
 

@@ -13,6 +13,7 @@ from privet.estimators.base import PrivateClassifier, PrivateRegressor
 from privet.estimators.learning import Hints
 from privet.estimators.objectives import Objective
 from privet.learners.boosting.additive import Additive
+from privet.learners.boosting.label_growth import BoostingUnderAnyRelation
 from privet.learners.boosting.learner import Boosting
 from privet.learners.boosting.outline import is_better_pure
 from privet.parameters import Auto, RowsHint, check_whole_or_auto, threads
@@ -48,7 +49,7 @@ class _Boosted:
         self.n_jobs = n_jobs
 
     def _learner(self) -> Boosting:
-        return Boosting(
+        return BoostingUnderAnyRelation(
             check_whole_or_auto("n_trees", self.n_trees, 1, 10_000),
             check_whole_or_auto("max_depth", self.max_depth, 1, 8),
         )
@@ -126,6 +127,11 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     (`privet.learners.boosting.gradients`). How much the next round gets depends on released values; a filter
     (`privet.privacy.events.Filter`) holds the total. All else is post-processing. The running time depends on the data.
 
+    Under ``neighbours="label"``, without units, what looks at features alone is free: cells at exact quantiles, a base
+    that is a regression on principal components of the features, of which only the products with the target are
+    noised, and curvatures. Gradients are not cut off: a changed label moves them by one, or for many classes by one in
+    each of two scores (`privet.learners.boosting.label_growth`).
+
     Examples
     --------
     >>> import numpy as np
@@ -168,7 +174,7 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
         """Stay with pure epsilon, a stronger guarantee, where so few things are measured that it costs less noise."""
         asked = super()._allowance(encoding, terms, hints)
-        if asked is None or asked.rho is None:
+        if asked is None or asked.rho is None or terms.features_are_public:
             return asked
         pure = Allowance.of(self.epsilon)
         better = is_better_pure(encoding, terms, asked.whole, pure.whole, hints.n_rows)

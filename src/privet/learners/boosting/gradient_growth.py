@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled, inlined
-from privet.learners.boosting.gradients import ONE, SCORE_STATE, Loss
+from privet.learners.boosting.gradients import ONE, SCORE_STATE
 from privet.privacy.events import Event
 from privet.tables.protocol import Block, Floats, IntArray, Table
 from privet.trees.candidates import Candidates, Walk
@@ -173,6 +173,20 @@ class AddValues:
         return out
 
 
+class Newton(Protocol):
+    """What a loss must say of itself for Newton steps: the number of scores, and how curvatures are stated."""
+
+    @property
+    def n_scores(self) -> int:
+        """Number of scores."""
+        ...
+
+    @property
+    def curvature(self) -> float:
+        """How many times the curvature is stated."""
+        ...
+
+
 class GradientGrowth:
     """One tree that grows level by level.
 
@@ -282,7 +296,15 @@ class LeafValues:
     strength: float
 
 
-def leaf_values(sums: IntArray, event: Event, loss: Loss, learning_rate: float, margin: float = 1.0) -> LeafValues:
+def leaf_values(
+    sums: IntArray,
+    event: Event,
+    loss: Newton,
+    learning_rate: float,
+    margin: float = 1.0,
+    *,
+    exact_curvatures: bool = False,
+) -> LeafValues:
     """Return noise-aware values: Newton steps, what each level of the tree adds to them shrunk by how noisy it is.
 
     The root's step is that of all records together. Each split moves its children away from it, by what one has more
@@ -308,11 +330,14 @@ def leaf_values(sums: IntArray, event: Event, loss: Loss, learning_rate: float, 
     margin : float
         How much of what is seen counts as noise, in units of what noise would give on average: 1 for an unbiased guess.
         Zero where there is no base: the first round must not be shrunk to nothing, and later ones do no worse by it.
+    exact_curvatures : bool
+        Whether the noise is in the gradients alone.
     """
     noise_deviation = event.deviation / ONE
     gradient = sums[:, : loss.n_scores] / ONE
     # A curvature below its own noise is known to be small, not how small.
-    curvature = np.maximum(sums[:, loss.n_scores :] / ONE, max(noise_deviation, 1e-6)) / loss.curvature
+    least = 1e-6 if exact_curvatures else max(noise_deviation, 1e-6)
+    curvature = np.maximum(sums[:, loss.n_scores :] / ONE, least) / loss.curvature
     variance = noise_deviation**2
     weights = _weights(gradient, curvature, variance, margin)
     steps = _steps(gradient, curvature, weights)

@@ -19,7 +19,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +37,8 @@ ONE = 1 << GRADIENT_BITS
 SCORE_STATE = "score"
 LARGEST_SCORE = 1 << 40  # of any entry of a table or leaf, so that no sum leaves the exact part of a double
 
-_TABLE_LIMIT = 8  # beyond this a score is as sure as it gets
-_TABLE_SHIFT = 9  # one entry of a table for 2^9 steps of a score: 1/128
+TABLE_LIMIT = 8  # beyond this a score is as sure as it gets
+TABLE_SHIFT = 9  # one entry of a table for 2^9 steps of a score: 1/128
 _WEIGHT_BITS = 30
 
 
@@ -51,10 +51,10 @@ def logistic_table(norm: Norm) -> Gradients:
     Both are enforced below whatever the constants.
     """
     bound = Logistic(norm).bound
-    half = _TABLE_LIMIT << (SCORE_BITS - _TABLE_SHIFT)
+    half = TABLE_LIMIT << (SCORE_BITS - TABLE_SHIFT)
     table = np.zeros((2, 2 * half, 2), np.int32)
     for cell in range(2 * half):
-        p = 1 / (1 + math.exp(-(cell - half + 0.5) * 2.0 ** (_TABLE_SHIFT - SCORE_BITS)))
+        p = 1 / (1 + math.exp(-(cell - half + 0.5) * 2.0 ** (TABLE_SHIFT - SCORE_BITS)))
         for label, a in ((0, min(int(p * ONE), ONE // 2)), (1, -min(int((1 - p) * ONE), ONE // 2))):
             room = math.isqrt(int(bound * ONE * ONE) - a * a) if norm == "l2" else int(bound * ONE) - abs(a)
             table[label, cell] = a, min(int(p * (1 - p) * ONE), room)
@@ -66,7 +66,7 @@ def _look_up(score: IntArray, target: NDArray[np.int32], table: Gradients, out: 
     last = table.shape[1] - 1
     middle = table.shape[1] // 2
     for row in range(target.size):
-        cell = min(max((score[row, 0] >> _TABLE_SHIFT) + middle, 0), last)
+        cell = min(max((score[row, 0] >> TABLE_SHIFT) + middle, 0), last)
         label = 1 if target[row] == 1 else 0
         out[row, 0] = table[label, cell, 0]
         out[row, 1] = table[label, cell, 1]
@@ -119,10 +119,10 @@ class Logistic:
 
 
 @lru_cache(maxsize=1)
-def _weights() -> IntArray:
+def class_weights() -> IntArray:
     """Return 2^30 exp(-d), for a difference of scores d in steps of 1/128."""
-    steps = np.arange(2 * _TABLE_LIMIT << (SCORE_BITS - _TABLE_SHIFT))
-    weights = np.exp(-steps * 2.0 ** (_TABLE_SHIFT - SCORE_BITS)) * (1 << _WEIGHT_BITS)
+    steps = np.arange(2 * TABLE_LIMIT << (SCORE_BITS - TABLE_SHIFT))
+    weights = np.exp(-steps * 2.0 ** (TABLE_SHIFT - SCORE_BITS)) * (1 << _WEIGHT_BITS)
     return np.asarray(np.floor(weights), dtype=np.int64)
 
 
@@ -155,7 +155,7 @@ def _softmax(
         for k in range(n_classes):
             # unsigned: the true difference is below 2^64; a signed one may turn negative, an index before the table
             below = np.uint64(largest) - np.uint64(score[row, k])
-            weight[k] = weights[min(below >> np.uint64(_TABLE_SHIFT), last)]
+            weight[k] = weights[min(below >> np.uint64(TABLE_SHIFT), last)]
             total += weight[k]
         room = np.int64(bound)
         missed = np.int64(ONE)  # the probability of all classes but the record's
@@ -227,7 +227,7 @@ class Softmax:
         out = np.zeros((block.target.size, 2 * self.n_scores), np.int32)
         squared = self.norm == "l2"
         bound = int(self.bound * (ONE * ONE if squared else ONE))
-        _softmax(_scores(block), block.target, _weights(), squared, bound, out)
+        _softmax(_scores(block), block.target, class_weights(), squared, bound, out)
         return out
 
 
@@ -296,6 +296,20 @@ class Huber:
 
 
 Loss = Logistic | Softmax | Huber
+
+
+class Bounded(Protocol):
+    """What a loss must say of itself for its rounds to be paid for; all in units, for one record more or less."""
+
+    @property
+    def bound(self) -> Fraction:
+        """On the squared L2 norm, or on the L1 norm, of what is added up in the leaves."""
+        ...
+
+    @property
+    def score_range(self) -> int:
+        """The range of splits' scores."""
+        ...
 
 
 def _scores(block: Block) -> IntArray:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from privet.learners.boosting.gradients import ONE, Loss, Norm
+from privet.learners.boosting.gradients import ONE, Bounded, Norm
 from privet.learners.boosting.histogram_base import HistogramBase
 from privet.learners.boosting.regression_base import AdditiveBase
 from privet.learners.boosting.stepwise_base import StepwiseBase
@@ -205,7 +205,7 @@ class Rounds:
     records_per_deviation: int = 20
     margin: float = 1.0
 
-    def at_first(self, loss: Loss, terms: Terms, n_rows: float) -> int:
+    def at_first(self, loss: Bounded, terms: Terms, n_rows: float) -> int:
         """Return the number of rounds to plan for: so few that a round's leaves are not mostly noise.
 
         A sum's noise has deviation ``sqrt(b / (2 rho))`` or ``sqrt(2) b / epsilon`` for a round's leaves, with b the
@@ -256,7 +256,7 @@ class Annealing:
     total would be passed. The ledger's filter checks the latter once more.
     """
 
-    def __init__(self, rounds: Rounds, loss: Loss, terms: Terms, n_rows: float) -> None:
+    def __init__(self, rounds: Rounds, loss: Bounded, terms: Terms, n_rows: float) -> None:
         self._rounds, self._loss, self._terms = rounds, loss, terms
         self._left = Fraction(min(rounds.n_trees, 1))  # of the rounds' share
         self._next = Fraction(1, rounds.at_first(loss, terms, n_rows))

@@ -144,10 +144,11 @@ class LevelPlan:
 
 @dataclass(frozen=True)
 class TreePlan:
-    """One tree: its levels, then its leaves."""
+    """One tree: its levels, then its leaves; `of_labels` where only what labels add to these is noised."""
 
     levels: tuple[LevelPlan, ...]
     leaves: Event
+    of_labels: bool = False
 
     def path(self, level: int = 0) -> Sequential:
         """What a record meets on its way from a node of this level (0: the root) to its leaf."""
@@ -165,19 +166,26 @@ class TreePlan:
 
 @dataclass(frozen=True)
 class PrivaTreePlan(Plan):
-    """A regression target's window and quantiles that all trees share, if they are used, then tree after tree."""
+    """A regression target's window and quantiles that all trees share, if they are used, then tree after tree.
+
+    Where only labels are private there are two free releases: `cuts`, of exact quantiles, and `totals`, of how many
+    records are in the leaves.
+    """
 
     depth: int
     quantiles: tuple[OfFeature, ...]
     trees: tuple[TreePlan, ...]
     window: Event | None = None
+    cuts: Event | None = None
+    totals: Event | None = None
 
     @property
     def whole(self) -> Sequential:
         """Costs add up along a path; siblings see disjoint records."""
         paths = (part for tree in self.trees for part in tree.path().parts)
         window = () if self.window is None else (self.window,)
-        return Sequential((*window, *(of.event for of in self.quantiles), *paths))
+        before, after = (() if free is None else (free,) for free in (self.cuts, self.totals))
+        return Sequential((*window, *before, *(of.event for of in self.quantiles), *paths, *after))
 
     @property
     def first(self) -> Event:

@@ -38,10 +38,13 @@ from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
+from privet.tables.features import FeatureView
 from privet.tables.protocol import IntArray
 from privet.trees.candidates import Candidates, count_candidates
+from privet.trees.exact_quantiles import COUNTS, exact_cuts
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.greedy import GreedyGrowth
+from privet.trees.label_leaves import LabelLeavesPlan, LabelledLeaves, LeafTotals, sums_of
 from privet.trees.quantiles import JointQuantiles, OfFeature, QuantileSearch
 from privet.trees.scores import SCORES, head_start
 from privet.trees.structure import FeatureCodes
@@ -57,6 +60,7 @@ BINS = 255  # as fine as codes of one byte allow; a finer public grid costs next
 BUDGET_OF_COUNTS_OVER_LABELS = Fraction(8, 5)
 FINE_BINS = 1024  # the public grid on which private quantiles are searched
 SEARCHES: dict[str, QuantileSearch | JointQuantiles] = {"quantiles": QuantileSearch(), "jointexp": JointQuantiles()}
+EXACT_CELLS = 64  # of a feature, between exact quantiles, where features are public
 RECORDS_WITHOUT_HINT = 1000  # where pure epsilon is compared with a delta before the number of records is known
 SEES = "the records of each node; nodes of one level are disjoint"
 
@@ -103,7 +107,7 @@ class PrivaTree:
             # Equation 9: as much as one level. All trees use the same quantiles.
             level_part = (1 - budget.leaves) / (1 + budget.depth)
             quantiles = SEARCHES[self.grid].plan(encoding, terms, times(share, level_part))
-        make = terms.noise if self.leaves == "counts" else terms.choice
+        make, by_labels = terms.noise if self.leaves == "counts" else terms.choice, self._by_labels(terms, share)
         trees = []
         for tree in range(self._passes):
             of_tree = f"tree {tree + 1}: " if self._passes > 1 else ""
@@ -118,13 +122,26 @@ class PrivaTree:
                     early = make(f"{of_tree}leaves that stop at level {level + 1}", times(part, left), sees=SEES)
                 levels.append(LevelPlan(choice, early))
             leaves = make(f"{of_tree}leaves", times(part, budget.leaves), sees=SEES)
-            trees.append(TreePlan(tuple(levels), leaves))
-        return PrivaTreePlan(budget.depth, quantiles, tuple(trees))
+            if by_labels and part is not None:
+                for_leaves = part * budget.leaves
+                leaves = LabelLeavesPlan.of(f"{of_tree}leaves", terms, for_leaves, encoding.n_classes, 1, SEES).sums
+            trees.append(TreePlan(tuple(levels), leaves, by_labels))
+        if not by_labels:
+            return PrivaTreePlan(budget.depth, quantiles, tuple(trees))
+        totals = terms.free("records in the leaves")
+        return PrivaTreePlan(budget.depth, quantiles, tuple(trees), cuts=terms.free(COUNTS), totals=totals)
+
+    def _by_labels(self, terms: Terms, share: Share | None) -> bool:
+        """Whether thresholds and leaves are those of a tree where only labels are private."""
+        plain = self.composition == "sequential" and self.leaves == "counts" and self.grid == "schema" and not self.stop
+        return terms.features_are_public and share is not None and plain
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: PrivaTreePlan) -> Forest:
         """Algorithm 1. Differs from the paper wherever its proof fails."""
         domains, cuts = FeatureCodes.of(table.encoding), None
-        if self.grid != "schema":
+        if plan.cuts is not None:
+            cuts = exact_cuts(FeatureView.of(table), release, plan.cuts, EXACT_CELLS)
+        elif self.grid != "schema":
             cuts = SEARCHES[self.grid].run(table, release, plan.quantiles)  # lines 3 to 5
         if self.n_trees > self._passes:
             table = release.coins(table, self.n_trees, GreedyGrowth.STATE)
@@ -135,6 +152,10 @@ class PrivaTree:
             grown.append((growth.finish(), values))
         trees = ExplicitTrees.join([tree for tree, _ in grown])
         values = np.concatenate([values for _, values in grown])
+        if plan.totals is not None:  # where only labels are private, the leaves' sizes are known
+            totals = release.features(FeatureView.of(table), LeafTotals(trees), plan.totals)
+            deviation = plan.trees[0].leaves.deviation
+            values = LabelledLeaves(totals, values, deviation, table.encoding.n_classes).smoothed_counts(self.n_trees)
         if self.leaves == "counts":
             return Forest(table.encoding, trees, LeafCounts(values), "threshold")
         return Forest(table.encoding, trees, LeafLabels(values.astype(np.uint16)), "majority")
@@ -143,7 +164,8 @@ class PrivaTree:
         """Grow the open nodes and all below them; return the leaves that they become."""
         # Differs from the paper: no stop at pure or small nodes (line 7), which would reveal what is in them.
         if level == len(tree.levels):
-            values = self._leaf_values(growth.leaf_counts, release, tree.leaves)  # lines 8 and 9
+            counts = sums_of(growth.leaf_counts) if tree.of_labels else growth.leaf_counts
+            values = self._leaf_values(counts, release, tree.leaves)  # lines 8 and 9
             return [(growth.open_trees, values)]
         # Lines 11 and 12. Differs from the paper: exact counts, one private choice among all features' splits.
         choice, early, scope = tree.levels[level].choice, tree.levels[level].early, tree.stop_or_go_on(level)
@@ -256,6 +278,10 @@ class PrivaTreeClassifier(PrivateClassifier):
     leaves. Every node is split down to the planned depth and every leaf goes through the mechanism, whether or not a
     record reached it. With `stop`, the node's own score is one more candidate of the same range, plus a public
     constant. A leaf that stops spends what its path has left after that choice, so no path spends more than the whole.
+
+    Under ``neighbours="label"``, without units, and with other settings of `composition`, `leaves`, `grid` and `stop`
+    at their defaults, thresholds are exact quantiles of the features, and the sizes of leaves are released as they
+    are; both look at features alone and are free. Of two classes one signed sum a leaf is noised.
 
     Examples
     --------

@@ -18,10 +18,11 @@ from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier
 from privet.estimators.learning import Hints, Sharing
 from privet.estimators.objectives import Objective
+from privet.learners.random_decision_forest.label_forest import LabelForestPlan, labelled_counts, trees_at_quantiles
 from privet.learners.random_decision_forest.shape import ForestShape, forest_shape
 from privet.learners.random_decision_forest.weights import ENOUGH_RECORDS, WEIGHTS_PART, choose_weights
 from privet.mechanisms.release import Release
-from privet.models.forest import Empty, Forest, LeafCounts, LeafLabels, Voting
+from privet.models.forest import Empty, Forest, LeafCounts, LeafLabels, Structure, Voting
 from privet.parameters import Auto, RowsHint, check_choice, check_whole_or_auto, public_rng, threads
 from privet.privacy.events import Event, Mechanism, Sequential
 from privet.privacy.plan import InSequence
@@ -31,8 +32,12 @@ from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
+from privet.tables.features import FeatureView
+from privet.trees.exact_quantiles import COUNTS
 from privet.trees.kernels.count import LeafClassCounts
-from privet.trees.random_trees import MAX_LEAVES, RandomTrees, check_leaves_fit
+from privet.trees.label_leaves import LabelLeavesPlan
+from privet.trees.random_trees import MAX_LEAVES, MOST_NODES, RandomTrees, check_leaves_fit
+from privet.trees.structure import FeatureCodes
 
 LeafKind = Literal["counts", "labels"]
 VoteWeights = Literal["auto", "private", "equal"]
@@ -74,7 +79,7 @@ class RandomDecisionForest:
         """Whether a part of the shape is left to the rule."""
         return self.n_trees is None or self.max_depth is None
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> ForestPlan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> ForestPlan | LabelForestPlan:
         """Spend everything on the leaves of the whole forest at once.
 
         A record is in one leaf of each tree that sees it: of all k, or of one that a secret coin chose. There it adds
@@ -82,11 +87,31 @@ class RandomDecisionForest:
         are k selections or one, each of range 1, the rows of one tree being disjoint.
         """
         shape = self.shape(terms, share, hints)
+        if share is not None and self._by_labels(encoding, terms, shape):
+            return self._label_plan(encoding, terms, share, hints, shape)
         check_leaves_fit(shape.n_trees * min(1 << shape.max_depth, MAX_LEAVES), encoding.n_classes)
         weights = self._choice_of_weights(terms, share, hints)
         if share is not None and weights:
             share *= 1 - WEIGHTS_PART
         return ForestPlan(shape, self.event(shape.n_trees, terms, share), weights)
+
+    def _by_labels(self, encoding: Encoding, terms: Terms, shape: ForestShape) -> bool:
+        """Whether leaves are released as where only labels are private; known from public facts."""
+        kind = self.composition == "sequential" and self.leaves == "counts" and self.empty == "back_off"
+        small = shape.n_trees << min(shape.max_depth, 40) <= MOST_NODES and 1 << shape.max_depth <= MAX_LEAVES
+        return terms.features_are_public and kind and small and FeatureCodes.of(encoding).splittable.size > 0
+
+    def _label_plan(
+        self, encoding: Encoding, terms: Terms, share: Share, hints: Hints, shape: ForestShape
+    ) -> LabelForestPlan:
+        """Spend everything on what labels add to the leaves."""
+        check_leaves_fit(shape.n_trees << shape.max_depth, encoding.n_classes)
+        weights = self._choice_of_weights(terms, share, hints)
+        if weights:
+            share *= 1 - WEIGHTS_PART
+        name, n_classes = f"leaves of {shape.n_trees} trees", encoding.n_classes
+        leaves = LabelLeavesPlan.of(name, terms, share, n_classes, shape.n_trees, "all records")
+        return LabelForestPlan(shape, terms.free(COUNTS), leaves.totals, leaves.sums, weights)
 
     def shape(self, terms: Terms, share: Share | None, hints: Hints) -> ForestShape:
         """Return the forest's shape: the parameters, or the public rule where they leave it open."""
@@ -115,8 +140,10 @@ class RandomDecisionForest:
         # One selection for each tree that sees a record: all of them are charged, in one event.
         return replace(one_tree, cost=Sequential((one_tree,) * seen_by).cost)
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: ForestPlan) -> Forest:
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: ForestPlan | LabelForestPlan) -> Forest:
         """Algorithm 2, and Algorithm 1 where the plan has no noise."""
+        if isinstance(plan, LabelForestPlan):
+            return self._grow_by_labels(table, release, rng, plan)
         encoding, shape, event = table.encoding, plan.shape, plan.leaves
         # "Random forest construction"
         drawn = RandomTrees.draw(encoding, derive_seed(rng), shape.n_trees, shape.max_depth)
@@ -131,7 +158,24 @@ class RandomDecisionForest:
             labels = release.choose(counts, event)
             return Forest(encoding, trees, LeafLabels(labels.astype(np.uint16)), self.voting)
         noisy = release.noisy(counts, event)
-        forest = Forest(encoding, trees, LeafCounts(noisy, self.empty, derive_seed(rng)), self.voting)
+        return self._weighted(table, release, rng, plan, trees, noisy)
+
+    def _grow_by_labels(self, table: Table, release: Release, rng: PublicRng, plan: LabelForestPlan) -> Forest:
+        """Do the same with thresholds among exact quantiles, exact numbers of records, and noise on labels alone."""
+        view = FeatureView.of(table)
+        trees = trees_at_quantiles(view, release, derive_seed(rng), plan)
+        return self._weighted(table, release, rng, plan, trees, labelled_counts(table, view, release, trees, plan))
+
+    def _weighted(
+        self,
+        table: Table,
+        release: Release,
+        rng: PublicRng,
+        plan: ForestPlan | LabelForestPlan,
+        trees: Structure,
+        counts: NDArray[np.int64],
+    ) -> Forest:
+        forest = Forest(table.encoding, trees, LeafCounts(counts, self.empty, derive_seed(rng)), self.voting)
         # Differs from the paper: where the classes are cut is chosen, too.
         for choice in plan.weights:
             forest = replace(forest, weights=choose_weights(table, release, forest, choice))
@@ -217,6 +261,11 @@ class RandomDecisionForestClassifier(PrivateClassifier):
     of range one, and its cost adds up with that of the leaves (`privet.learners.random_decision_forest.weights`).
     Every leaf of every tree is released and stored, whether or not a record reached it. Voting, back-off and the coins
     at prediction are post-processing. The running time of permute-and-flip depends on the counts.
+
+    Under ``neighbours="label"``, without units, for sequential counts with back-off: thresholds are random among exact
+    quantiles of the features, and the number of records in each leaf is released as it is; both look at features alone
+    and are free. Of two classes one signed sum a leaf is noised, which a changed label moves by two in each tree; of
+    more of them all counts (`privet.trees.label_leaves`).
 
     Examples
     --------
