@@ -219,7 +219,13 @@ class LabelBase:
         )
 
     def run(
-        self, view: FeatureView, release: Release, plan: LabelBasePlan, grid: CellGrid, start: BaseTables, zoom: int = 1
+        self,
+        view: FeatureView,
+        release: Release,
+        plan: LabelBasePlan,
+        grid: CellGrid,
+        start: BaseTables,
+        part: float = 1.0,
     ) -> BaseTables:
         """Release what is free, then the sums, and solve; for a regression target, for what is added to `start`."""
         target, n_classes = kind_of_target(view.encoding), view.encoding.n_classes
@@ -236,7 +242,7 @@ class LabelBase:
         effects, spread = of_cells @ (solved @ sums), np.sqrt(((of_cells @ solved) ** 2).sum(axis=1))
         if target == "many":
             effects = effects - effects.mean(axis=1, keepdims=True)
-        slope = {"two": LOG_ODDS_SLOPE, "many": min(LOG_ODDS_SLOPE * n_classes / 2, LARGEST_SLOPE), "range": 1 / zoom}
+        slope = {"two": LOG_ODDS_SLOPE, "many": min(LOG_ODDS_SLOPE * n_classes / 2, LARGEST_SLOPE), "range": part}
         scale, n_records = slope[target], max(float(pairs[-1, -1]), 1.0)
         means = pairs[-1] @ effects / n_records
         return replace(

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from privet.estimators.learning import Hints
 from privet.learners.boosting.additive import Additive
 from privet.learners.boosting.cells import (
-    WHOLE_RANGE_ZOOM,
     BaseTables,
     CellGrid,
     in_fixed_point,
@@ -62,6 +61,7 @@ from privet.trees.candidates import Candidates
 from privet.trees.exact_quantiles import COUNTS, exact_cuts
 from privet.trees.structure import FeatureCodes
 
+RESIDUAL_WIDTH = ONE // 4  # residuals of a regression target are cut off at a quarter of its range
 MEAN_PART = Fraction(1, 4)  # of the base's budget, for the mean of a regression target
 SPLIT_PART = Fraction(1, 2)  # of each round's budget
 # From which n epsilon, or n^2 rho, on rounds pay off, for the two steps that a changed label counts as; and from which
@@ -172,6 +172,7 @@ class BoostingUnderAnyRelation(Boosting):
         if not domains.splittable.size:
             n_trees, base_part = 0, Fraction(1)
         if isinstance(loss, Huber):
+            loss = replace(loss, width=RESIDUAL_WIDTH)
             part = max(base_part, Fraction(1, 5)) * MEAN_PART
             start = [terms.free("base: number of records"), _plan_mean(terms, share * part)]
             left, base_part = left - part, base_part - part if base is not None else base_part
@@ -274,7 +275,7 @@ def _base(view: FeatureView, release: Release, plan: LabelPlan, grid: CellGrid) 
     if isinstance(loss, Huber):  # its gradients are the targets of the regression
         labels = for_labels(loss)
         view = view.derive(SCORE_STATE, start.scores(grid)).beside(GRADIENT_STATE, labels)
-        return plan.base.base.run(view, release, plan.base, grid, start, loss.zoom)
+        return plan.base.base.run(view, release, plan.base, grid, start, loss.part)
     return plan.base.base.run(view, release, plan.base, grid, start)
 
 
@@ -287,11 +288,12 @@ def _mean(view: FeatureView, release: Release, plan: LabelPlan, grid: CellGrid) 
     """Return a base that gives all records the mean of the target."""
     assert isinstance(plan.loss, Huber)
     number, mean = plan.start
-    whole = replace(plan.loss, zoom=WHOLE_RANGE_ZOOM)  # seen from the middle no gradient is cut off
+    whole = replace(plan.loss, width=ONE // 2)  # seen from the middle no gradient is cut off
     even = without_base(view.encoding, grid, start_scores(None, whole), 1.0)
     at_root = view.derive(NODE_STATE, AllAtRoot())
     count = release.features(at_root, CurvatureSums(for_labels(whole), 1), number)
     seen = with_gradients(at_root.table, even, grid, for_labels(whole))
     sums = release.noisy(seen.aggregate(GradientSums(1, 1))[:, :1], mean)
-    scores = start_scores(np.hstack([sums, count // 2]), whole, mean.deviation)
+    weighted = (count * whole.count.numerator) // whole.count.denominator  # as gradients have their counts
+    scores = start_scores(np.hstack([sums, weighted]), whole, mean.deviation)
     return without_base(view.encoding, grid, scores, max(float(count[0, 0]) / ONE, 1.0))

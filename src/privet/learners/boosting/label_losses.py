@@ -121,7 +121,7 @@ class NumberLabels:
     @property
     def curvature(self) -> float:
         """How many times the curvature of the scaled loss is stated."""
-        return 1.0 / self.huber.zoom
+        return self.huber.part
 
     def __call__(self, block: Block) -> Gradients:
         """Return the gradients of each record, int32 of shape (n, 1)."""
