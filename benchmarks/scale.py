@@ -1,25 +1,26 @@
 """How a fit from Parquet grows: time and peak memory by records, features, cores, trees, depth and learner.
 
     python benchmarks/scale.py check --folder DATA            # the promises, side by side: docs/results/scale_check.csv
+    python benchmarks/scale.py check --folder DATA --only boosting --repeats 1  # some of them; the others stay
     python benchmarks/scale.py grid --folder DATA --most 1e8  # every learner: docs/results/scale.csv
+    python benchmarks/scale.py grid --folder DATA --most 1e8 --more --minutes 9  # go on where it was left
     python benchmarks/scale.py page                           # docs/results/scale.md and its pictures from both
 
 Every fit runs in a process of its own, forked from one in which everything has been imported and compiled. Seconds are
 those of the processor, added up over threads, since they hardly depend on what else runs on the machine; wall-clock
 seconds are beside them. What is compared is measured in turn, and medians are compared. Memory is the peak of the whole
-process, some 300 MB of which are Python, NumPy, scikit-learn, PyArrow and numba. The folder can be deleted afterwards.
+process, some 400 MB of which are Python, NumPy, scikit-learn, PyArrow and numba. The folder can be deleted afterwards.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
 import platform
 import resource
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
@@ -37,15 +38,19 @@ from scale_page import write_page
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 FILES = 16
-_MOST_WRITTEN = 10_000_000  # records; tables of more are one file under sixteen names
+_MOST_WRITTEN = 8_000_000  # records; tables of more are one file under sixteen names
+LESS_MEMORY = 1_000_000_000  # bytes of codes, for tables of more
 WIDTH = 28
 LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
     "random decision forest": ("RandomDecisionForestClassifier", {"n_trees": 100, "max_depth": 8}),
     "disjoint forest": ("DisjointForestClassifier", {"n_trees": 100, "max_depth": 8}),
     "PrivaTree": ("PrivaTreeClassifier", {"max_depth": 4}),
     "multinomial forest": ("MultinomialForestClassifier", {"max_depth": 4}),
+    "matrix forest": ("MatrixForestClassifier", {}),
     "boosting": ("BoostingClassifier", {"n_rows_hint": 1_000_000}),
 }
+FOREST, TREE = "random decision forest", "PrivaTree"
+CHECKED = (FOREST, TREE, "boosting")
 
 
 def write_table(folder: Path, n_rows: int, n_features: int) -> Path:
@@ -151,34 +156,40 @@ def warm_up(folder: Path, learners: Iterable[str]) -> None:
         estimator(learner, home, 1).fit(frame.drop_columns(["y"]), frame.column("y"))
 
 
-def check(folder: Path, n_rows: int, repeats: int) -> None:
-    """Measure the promises in turn."""
-    warm_up(folder, ["random decision forest", "PrivaTree", "boosting"])
-    home, smaller = write_table(folder, n_rows, WIDTH), write_table(folder, n_rows // 8, WIDTH)
-    forest = "random decision forest"
-    tasks: list[tuple[str, str, int, Callable[[], Callable[[], Any]]]] = [
-        ("bare read, two threads", "", n_rows, lambda: lambda: bare_read(home, 2)),
-        ("pyarrow.parquet.read_table, two threads", "", n_rows, lambda: lambda: read_whole(home)),
-        ("fit from Parquet", forest, n_rows, lambda: lambda: from_files(forest, home)),
-    ]
-    for name in ("PrivaTree", "boosting"):
-        tasks += [
-            ("fit to a frame in memory", name, n_rows // 8, lambda name=name: from_frame(name, smaller)),
-            ("read, then fit to the frame", name, n_rows // 8, lambda name=name: lambda: from_frame(name, smaller)()),
-            ("fit from Parquet", name, n_rows // 8, lambda name=name: lambda: from_files(name, smaller)),
-            ("fit from Parquet, codes spilled", name, n_rows // 8, lambda name=name: lambda: spilled(name, smaller)),
-        ]
-    rows = []
-    for _ in range(repeats):
-        for what, learner, n, prepare in tasks:
-            rows.append({"what": what, "learner": learner, "records": n, "features": WIDTH, **measured(prepare)})
-            print(rows[-1], flush=True)
-        summary(rows).to_csv(RESULTS / "scale_check.csv", index=False)
+def check(folder: Path, n_rows: int, repeats: int, learners: Sequence[str]) -> None:
+    """Measure the promises about some learners, in turn; what was measured of the others stays."""
+    path = RESULTS / "scale_check.csv"
+    others = pd.read_csv(path, keep_default_na=False) if path.exists() else pd.DataFrame({"learner": []})
+    others = others[~others["learner"].isin(learners)]
+    warm_up(folder, learners)
+    home = write_table(folder, n_rows, WIDTH)
+    for learner in learners:
+        tasks: dict[str, Callable[[], Callable[[], Any]]] = {
+            "bare read, two threads": lambda: lambda: bare_read(home, 2),
+            "read_table, two threads": lambda: lambda: read_whole(home),
+            "fit from Parquet": lambda learner=learner: lambda: from_files(learner, home),
+        }
+        if learner != FOREST:
+            tasks |= {
+                "fit from Parquet, codes spilled": lambda learner=learner: lambda: spilled(learner, home),
+                "fit to a frame in memory": lambda learner=learner: from_frame(learner, home),
+                "read, then fit to the frame": lambda learner=learner: lambda: from_frame(learner, home)(),
+            }
+        rows = []
+        for _ in range(repeats):
+            for what, prepare in tasks.items():
+                about = {"learner": learner, "what": what, "records": n_rows, "features": WIDTH}
+                rows.append({**about, **measured(prepare)})
+                print(rows[-1], flush=True)
+        others = pd.concat([others, summary(rows)]) if len(others) else summary(rows)
+        others.sort_values("learner", key=lambda names: names.map(CHECKED.index), kind="stable").to_csv(
+            path, index=False
+        )
 
 
 def summary(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """Return medians of seconds and the largest peaks, with the machine they were measured on."""
-    grouped = pd.DataFrame(rows).groupby(["what", "learner", "records", "features"], sort=False)
+    grouped = pd.DataFrame(rows).groupby(["learner", "what", "records", "features"], sort=False)
     table = grouped.agg({"cpu": median, "wall": median, "peak": "max"})
     return table.assign(repeats=grouped.size(), machine=machine()).reset_index()
 
@@ -189,31 +200,46 @@ def machine() -> str:
     return f"{os.cpu_count()} cores, {gigabytes:.0f} GB, Python {platform.python_version()}, PyArrow {pa.__version__}"
 
 
-def grid(folder: Path, most: int) -> None:
-    """Measure every learner by one quantity after the other; write the results."""
-    warm_up(folder, LEARNERS)
-    forest, base = "random decision forest", {"records": 100_000, "features": WIDTH, "cores": 2}
+def grid_tasks() -> list[tuple[str, dict[str, Any]]]:
+    """Return what is measured: every learner by one quantity after the other."""
+    base = {"records": 100_000, "features": WIDTH, "cores": 2}
     tasks: list[tuple[str, dict[str, Any]]] = []
     tasks += [(learner, base | {"records": n}) for n in (10_000, 100_000, 1_000_000) for learner in LEARNERS]
-    tasks += [(forest, base | {"records": 100_000_000, "features": 10})]
     tasks += [(each, base | {"records": 20_000, "features": width}) for width in (10, 100, 1000) for each in LEARNERS]
-    tasks += [(forest, base | {"records": 1_000_000, "n_trees": trees}) for trees in (10, 30, 300)]
-    tasks += [(forest, base | {"records": 1_000_000, "max_depth": depth}) for depth in (4, 6, 10, 12)]
-    tasks += [("PrivaTree", base | {"records": 1_000_000, "max_depth": depth}) for depth in (2, 6, 8)]
-    tasks += [(forest, base | {"records": 8_000_000})]
+    tasks += [(FOREST, base | {"records": 1_000_000, "n_trees": trees}) for trees in (10, 30, 300)]
+    tasks += [(FOREST, base | {"records": 1_000_000, "max_depth": depth}) for depth in (4, 6, 10, 12)]
+    tasks += [(TREE, base | {"records": 1_000_000, "max_depth": depth}) for depth in (2, 6, 8)]
     tasks += [(learner, base | {"cores": 1}) for learner in LEARNERS]
+    tasks += [(learner, base | {"records": 10_000_000, "cores": cores}) for cores in (2, 1) for learner in LEARNERS]
+    tasks += [(learner, base | {"records": 100_000_000, "features": 10}) for learner in (FOREST, TREE)]
+    return tasks
+
+
+def grid(folder: Path, most: int, more: bool, minutes: float) -> None:
+    """Measure the grid and write the results as they come; with `more`, what is not there yet."""
+    begin, path = time.monotonic(), RESULTS / "scale.csv"
     names = ["learner", "records", "features", "cores", "n_trees", "max_depth", "cpu", "wall", "peak"]
-    with (RESULTS / "scale.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, names)
-        writer.writeheader()
-        for learner, task in (each for each in tasks if each[1]["records"] <= most):
-            home = write_table(folder, task["records"], task["features"])
-            changes = {name: value for name, value in task.items() if name in ("n_trees", "max_depth")}
-            run = lambda: lambda: from_files(learner, home, task["cores"], **changes)  # noqa: E731, B023  # run at once
-            row = {"learner": learner, **LEARNERS[learner][1], **task, **measured(run)}
-            writer.writerow({name: row.get(name, "") for name in names})
-            file.flush()
-            print(row, flush=True)
+    there = pd.read_csv(path) if more and path.exists() else pd.DataFrame(columns=names)
+    done = set(there[names[:6]].astype(object).where(there[names[:6]].notna(), None).itertuples(index=False, name=None))
+    rows, warm = there.to_dict("records"), False
+    for learner, task in grid_tasks():
+        row: dict[str, Any] = {name: (LEARNERS[learner][1] | task).get(name) for name in names} | {"learner": learner}
+        if task["records"] > most or tuple(row[name] for name in names[:6]) in done:
+            continue
+        if time.monotonic() - begin > 60 * minutes:
+            print("time is up; go on with --more")
+            return
+        if not warm:
+            warm_up(folder, LEARNERS)
+            warm = True
+        home = write_table(folder, task["records"], task["features"])
+        changes = {name: value for name, value in task.items() if name in ("n_trees", "max_depth")}
+        memory = LESS_MEMORY if task["records"] > _MOST_WRITTEN else None
+        run = lambda: lambda: from_files(learner, home, task["cores"], memory, **changes)  # noqa: E731, B023  # run at once
+        rows.append(row | measured(run))
+        print(rows[-1], flush=True)
+        table = pd.DataFrame(rows, columns=names).astype({"n_trees": "Int64", "max_depth": "Int64"})
+        table.sort_values(["records", "features"], kind="stable").to_csv(path, index=False)
 
 
 def main() -> None:
@@ -222,11 +248,14 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("scale-data"), help="where to write the tables")
     parser.add_argument("--most", type=float, default=8e6, help="the largest number of records")
     parser.add_argument("--repeats", type=int, default=5, help="how often the promises are measured")
+    parser.add_argument("--only", choices=CHECKED, action="append", help="the promises about this learner")
+    parser.add_argument("--more", action="store_true", help="measure what is missing in the grid")
+    parser.add_argument("--minutes", type=float, default=600, help="begin nothing new in the grid afterwards")
     given = parser.parse_args()
     if given.command == "check":
-        check(given.folder, int(given.most), given.repeats)
+        check(given.folder, int(given.most), given.repeats, given.only or CHECKED)
     elif given.command == "grid":
-        grid(given.folder, int(given.most))
+        grid(given.folder, int(given.most), given.more, given.minutes)
     else:
         write_page(RESULTS)
 

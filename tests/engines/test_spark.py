@@ -55,6 +55,16 @@ def test_units_are_bounded_over_all_executors_to_the_very_same_records(spark_ses
     assert fitted(DISJOINT, SparkTable(folder, target="y"), schema=schema) == in_memory
 
 
+def test_sums_are_the_same_whoever_adds_them_up(spark_session, tmp_path, monkeypatch):
+    monkeypatch.setattr("privet.tables.pieces._FEWEST_ROWS", 60)
+    frame = records(ONE_PASS)
+    in_memory = fitted(ONE_PASS, frame.drop(columns="y"), frame["y"])
+    table = SparkTable(write(frame, tmp_path / "table"), target="y")
+    assert fitted(ONE_PASS, table) == in_memory
+    monkeypatch.setattr("privet.tables.spark_table.ADDED_BY_THE_DRIVER", 1)  # by rounds of tasks, then
+    assert fitted(ONE_PASS, table) == in_memory
+
+
 def killing_once(task, mark):
     """Return a task that ends its own process the first time that it runs anywhere."""
     mark = str(mark)

@@ -14,7 +14,7 @@ RESULTS = ROOT / "docs" / "results"
 def _benchmarks(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     yield
-    for name in ("scale_page", "large_clusters"):
+    for name in ("clusters", "scale_page", "large_clusters"):
         sys.modules.pop(name, None)
 
 
@@ -31,6 +31,23 @@ def test_the_page_of_the_simulation_is_made_of_its_constants():
 
     measured = pd.read_csv(RESULTS / "large_clusters.csv")
     assert (RESULTS / "large_clusters.md").read_text(encoding="utf-8") == large_clusters.page(measured)
+
+
+def test_the_page_of_the_clusters_is_made_of_its_results():
+    pytest.importorskip("psutil", reason="the benchmark of clusters finds processes with psutil")
+    import clusters
+
+    taken, killed = (pd.read_csv(RESULTS / f"clusters_{what}.csv") for what in ("times", "kills"))
+    assert (RESULTS / "clusters.md").read_text(encoding="utf-8") == clusters.page(taken, killed)
+    assert killed["identical"].all()
+    assert killed["charged_once"].all()
+
+
+def test_a_cost_of_a_fixed_part_and_one_for_the_records_is_found_again():
+    import scale_page
+
+    records = pd.Series([1e4, 1e5, 1e6])
+    assert scale_page.fitted(records, 0.25 + 3e-6 * records) == pytest.approx((0.25, 3e-6))
 
 
 def test_ten_times_the_machines_count_ten_times_as_fast_and_move_more():
