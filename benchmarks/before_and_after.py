@@ -172,7 +172,8 @@ def page(rows: list[dict[str, str]], command: str) -> str:
         f"Made by `{command}`: milliseconds of the processor, one thread, medians of at least nine in alternation. "
         f"*Before* is commit {BEFORE}, the last one before every file of the library was moved; *now* is this version, "
         "with all that has been added since. A fit includes checks, plan, encoding and charges; small ones have 2,000 "
-        "records of five features. Random forests have equal vote weights here, which is what the older version knows.",
+        "records of five features. Random forests have equal vote weights here, which is what the older version knows. "
+        "Lines may be of different runs (`--only`).",
         "",
         "| " + " | ".join(rows[0]) + " |",
         "|---|---|---:|---:|---:|",
