@@ -132,7 +132,7 @@ class ScoreFigures:
         unknown = np.where(self.cells.points, 0.0, 1.0)
         below = np.tri(self.cells.n_cells, k=-1) + np.diag((1.0 - unknown) / 2)  # own cells in rows, others in columns
         low, middle, high = (self._area(below + np.diag(unknown * guess)) for guess in (0.0, 0.5, 1.0))
-        reach = MANY
+        reach = MANY if unknown.any() else REACH  # without such pairs nothing else leaves room
         if unknown.any() and middle.below > 0:
             apart = self._area(np.diag(unknown)).interval(reach=1.0).low
             reach *= shared_reach(apart, max(low.deviation, high.deviation))
