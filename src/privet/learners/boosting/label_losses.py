@@ -103,7 +103,7 @@ class ClassLabels:
 
 
 @dataclass(frozen=True)
-class NumberLabels:
+class TargetLabels:
     """The squared loss of a bounded regression target, its gradient cut off at a public part of the range.
 
     Notes
@@ -134,12 +134,12 @@ class NumberLabels:
         return np.full((block.target.size, 1), ONE, np.int64)
 
 
-LabelLoss = ClassLabels | NumberLabels
+LabelLoss = ClassLabels | TargetLabels
 
 
 def for_labels(loss: Loss) -> LabelLoss:
     """Return the same loss for private labels of public features."""
-    return NumberLabels(loss) if isinstance(loss, Huber) else ClassLabels(loss.norm, loss.n_scores)
+    return TargetLabels(loss) if isinstance(loss, Huber) else ClassLabels(loss.norm, loss.n_scores)
 
 
 @dataclass(frozen=True)

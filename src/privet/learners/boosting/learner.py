@@ -21,8 +21,8 @@ from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE,
 from privet.learners.boosting.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
 from privet.learners.boosting.histogram_base import HistogramPlan
 from privet.learners.boosting.outline import Annealing, Rounds, outline
-from privet.learners.boosting.outline_of_numbers import outline_of_number
 from privet.learners.boosting.regression_base import RegressionPlan
+from privet.learners.boosting.regression_outline import outline_for_regression
 from privet.learners.boosting.stepwise_base import StepwisePlan, narrowed
 from privet.learners.boosting.target_window import WindowPlan
 from privet.mechanisms.release import Release
@@ -136,7 +136,7 @@ class Boosting:
         if share is not None and share.epsilon is not None:
             recipe = PURE
         loss, domains, left = loss_of(encoding, recipe.norm), FeatureCodes.of(encoding), Fraction(1)
-        outlined = outline if encoding.n_classes else outline_of_number
+        outlined = outline if encoding.n_classes else outline_for_regression
         first, quantiles = outlined(encoding, share, hints.n_rows, terms.steps), tuple[OfFeature, ...]()
         window = None
         if isinstance(encoding.target, RangeTarget):

@@ -28,7 +28,9 @@ NOTHING, ALL = Fraction(0), Fraction(1)
 BINS_PART, BASE_PART, LARGE_SIGNAL_BASE_PART = Fraction(1, 10), Fraction(3, 10), Fraction(3, 20)
 START_PART = Fraction(1, 20)  # where there are too many columns for a regression
 SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
-MANY_FEATURES = 16  # with more, no regression for two classes with a hint, nor for numbers with pure epsilon
+MANY_FEATURES = (
+    16  # with more, no regression for two classes with a hint, nor for a regression target with pure epsilon
+)
 
 # Pure epsilon: from which n epsilon on something pays off.
 PURE_SIGNAL_FOR_REGRESSION = 200  # two classes and not many features: a regression as base
@@ -78,7 +80,7 @@ class Outline:
 def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: int) -> Outline:
     """Return how to begin, from public facts: the kind of guarantee, the features, a guess at the number of records.
 
-    For classes; a regression target has rules of its own (`privet.learners.boosting.outline_of_numbers`).
+    For classes; a regression target has rules of its own (`privet.learners.boosting.regression_outline`).
     Where the signal is small, many questions would only get noise for answers. Without a guess at the number of
     records a moderate signal is assumed.
     """

