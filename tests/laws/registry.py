@@ -105,13 +105,15 @@ REGISTERED = [
     Registered("JPWForestClassifier", {"n_trees": 4, "max_depth": 5}, floor=0.99),
     Registered("PrivaTreeClassifier", {"max_depth": 3}, floor=0.82),
     Registered("PrivaTreeRegressor", {"max_depth": 2}, audited_depth=1, floor=0.5),
-    Registered("PrivaTreeRegressor", {"n_trees": 2, "max_depth": 2, "delta": 1e-6}, audited_depth=1, floor=0.5),
+    # of four levels the highest is only half as far from the middle as residuals may be;
+    # test_audit_privatree_regression has all levels
+    Registered("PrivaTreeRegressor", {"n_trees": 2, "max_depth": 2, "delta": 1e-6}, audited_depth=1, floor=0.39),
     Registered(
         "PrivaTreeRegressor",
         {"n_trees": 3, "max_depth": 2, "composition": "disjoint", "criterion": "squares", "n_rows_hint": 500},
         audited_trees=1,
         audited_depth=1,
-        floor=0.5,
+        floor=0.4,
     ),
     Registered(
         "PrivaTreeRegressor",
@@ -123,7 +125,7 @@ REGISTERED = [
     Registered("PrivetClassifier", {}, floor=0.9),
     Registered("PrivetClassifier", {"goal": "readable", "delta": 1e-6}, audited_depth=1, floor=0.6),
     Registered("PrivetClassifier", {"goal": "labels only", "n_rows_hint": 5_000}, audited_depth=1, floor=0.6),
-    Registered("PrivetRegressor", {"goal": "readable"}, floor=0.9),
+    Registered("PrivetRegressor", {"goal": "readable"}, floor=0.65),
     Registered("DPGDFTreeClassifier", {"max_depth": 2}, audited_depth=1, floor=0.51),
     Registered("PrivaTreeClassifier", {"n_trees": 2, "max_depth": 2, "delta": 1e-6}, audited_depth=1, floor=0.69),
     Registered(

@@ -20,7 +20,7 @@ FEW, MANY = Hints(n_rows=100), Hints(n_rows=10**9)
 
 def subject(learner, neighbours="add_remove", delta=0.0, features=TWO, hints=MANY):
     schema = Schema(features, target=Numeric(0, 1), neighbours=neighbours)
-    return Subject(learner, schema, Allowance.of(2.0, delta), hints=hints)
+    return Subject(learner, schema, Allowance.of(2.0, delta), hints=hints, levels=None)
 
 
 @pytest.mark.slow

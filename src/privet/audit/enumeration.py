@@ -40,7 +40,7 @@ Winners = tuple[int, ...]  # one winner for each row of a selection
 Seen = tuple[tuple[str, Winners], ...]  # the forced outcomes that are released
 
 MAX_PATHS = 20_000  # outcomes times coins for one data set
-LEVELS_OF_NUMBERS = 4  # of a regression target
+FEW_LEVELS = 4  # of a regression target, so that what is chosen among them can be enumerated
 
 
 @dataclass(frozen=True)
@@ -137,13 +137,23 @@ class Enumerating:
 
 @dataclass(frozen=True)
 class Subject:
-    """What is audited: a learner on a tiny schema, with its claim."""
+    """What is audited: a learner on a tiny schema, with its claim.
+
+    Attributes
+    ----------
+    learner, schema, allowance, seed, hints
+        What is grown, on what, and what it may spend.
+    levels : int or None
+        Levels of a regression target; None for all that the schema has, which is sharper where nothing is chosen among
+        them.
+    """
 
     learner: Learner[Any]
     schema: Schema
     allowance: Allowance
     seed: int = 0
     hints: Hints = field(default_factory=Hints)
+    levels: int | None = FEW_LEVELS
 
     def paths(self, data: CodeDataSet) -> list[Path]:
         """Return all runs of `grow` on a data set, one for each combination of forced outcomes and coins."""
@@ -183,10 +193,10 @@ class Subject:
 
     @cached_property
     def encoding(self) -> Encoding:
-        """The schema's; but a number has few levels, so that what is chosen among them can be enumerated."""
+        """The schema's, with so many levels of a regression target as are asked for."""
         encoding = self.schema.encoding(self.learner.bins)
-        if isinstance(encoding.target, RangeTarget):
-            return replace(encoding, target=replace(encoding.target, levels=LEVELS_OF_NUMBERS))
+        if isinstance(encoding.target, RangeTarget) and self.levels is not None:
+            return replace(encoding, target=replace(encoding.target, levels=self.levels))
         return encoding
 
     @cached_property

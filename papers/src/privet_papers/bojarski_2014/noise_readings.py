@@ -95,7 +95,12 @@ NOISE_ENTRY = Entry(
     title="Test error by how Algorithm 2's noise is read",
     cells=noise_cells,
     assemble=noise_table,
-    sources=(*shared.SOURCES, "privet_papers.bojarski_2014.cells", "privet_papers.bojarski_2014.printed"),
+    sources=(
+        *shared.SOURCES,
+        *("privet_papers.bojarski_2014.cells", "privet_papers.bojarski_2014.layout"),
+        *("privet_papers.bojarski_2014.printed", "privet_papers.bojarski_2014.printed_numbers"),
+        "privet_papers.framework.printed",
+    ),
     notes=(
         "'k / eta, random shares' is the dp of Table 1: the noise that the proof needs, and random shares where a "
         "count is negative. 'eta / k' is Algorithm 2 to the letter: next to no noise, a loss of k^2 / eta. 'clamped at "

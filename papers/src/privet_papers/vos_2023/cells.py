@@ -267,3 +267,11 @@ def _long_tail(s: float) -> DataSet:
     y = (normal[:, 0] > 0) ^ (normal[:, 1] > 0.5) ^ (rng.random(20_000) < 0.1)
     frame = pd.DataFrame(np.exp(s * normal), columns=[f"x{i}" for i in range(6)]).assign(**{TARGET: y.astype(int)})
     return DataSet(f"tail {s:g}", frame.drop(columns=TARGET), frame[TARGET], public_schema(frame))
+
+
+def properties(settings: Settings, data: DataFolder) -> Result:
+    """Return the size of a data set, its categorical features, and the share of its larger class."""
+    loaded = load(settings["data"], data)
+    shares = loaded.y.value_counts(normalize=True)
+    ordered = [column.ordered for column in loaded.schema.encoding(2).columns]
+    return {"shape": list(loaded.X.shape), "categorical": ordered.count(False), "majority": float(shares.max())}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
-from privet_papers.framework.entry import Cell, Entry, Outcome, Result, Row, Settings
-from privet_papers.vos_2023.cells import DIFFPRIVLIB, OURS, TREE, cross_validated, times
-from privet_papers.vos_2023.data import BY_KEY, HIGGS, LARGE, SMALL, TABLE_4, coverage, file_of, load
+from privet_papers.framework.entry import Cell, Entry, Outcome, Row
+from privet_papers.vos_2023.cells import DIFFPRIVLIB, OURS, TREE, cross_validated, properties, times
+from privet_papers.vos_2023.data import BY_KEY, HIGGS, LARGE, SMALL, TABLE_4, coverage, file_of
 from privet_papers.vos_2023.entry_parts import (
     AS_IN_THE_PAPER,
     BDPT_READINGS,
@@ -23,9 +22,6 @@ from privet_papers.vos_2023.entry_parts import (
     run_here,
 )
 from privet_papers.vos_2023.printed_numbers import CORRECTED, METHODS, PRINTED
-
-if TYPE_CHECKING:
-    from privet_papers.framework.data import DataFolder
 
 HIGGS_ROWS = 940_160
 SMALL_SEEDS = 3
@@ -63,14 +59,6 @@ def _accuracy_table(epsilon: float, outcomes: Sequence[Outcome]) -> list[Row]:
         rows.append(row)
     whole = [row for row in rows if BY_KEY[str(row["data"])].rows_here is None]
     return [*rows, column_means(rows), column_means(whole, WHOLE)]
-
-
-def properties(settings: Settings, data: DataFolder) -> Result:
-    """Return the size of a data set, its categorical features, and the share of its larger class."""
-    loaded = load(settings["data"], data)
-    shares = loaded.y.value_counts(normalize=True)
-    ordered = [column.ordered for column in loaded.schema.encoding(2).columns]
-    return {"shape": list(loaded.X.shape), "categorical": ordered.count(False), "majority": float(shares.max())}
 
 
 def _property_cells(quick: bool) -> list[Cell]:

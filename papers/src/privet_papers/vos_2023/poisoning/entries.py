@@ -18,9 +18,10 @@ from privet_papers.vos_2023.poisoning.entry_parts import (
 _SOURCES = (
     *default_sources(),
     "privet.robustness",
-    "privet_papers.framework.peers",
-    "privet_papers.vos_2023.cells",
-    "privet_papers.vos_2023.data",
+    *("privet_papers.framework.peers", "privet_papers.framework.smooth_sensitivity"),
+    *("privet_papers.vos_2023.bdpt", "privet_papers.vos_2023.cells", "privet_papers.vos_2023.data"),
+    *("privet_papers.vos_2023.dpgdf", "privet_papers.vos_2023.dpgdf_printed"),
+    *("privet_papers.vos_2023.one_against_rest", "privet_papers.vos_2023.printed"),
     "privet_papers.vos_2023.poisoning.attacks",
     "privet_papers.vos_2023.poisoning.backdoors",
     "privet_papers.vos_2023.poisoning.dpa",
