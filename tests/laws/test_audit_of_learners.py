@@ -127,7 +127,8 @@ def grow_with_zero_noise(learner, data):
     """Grow with the released sum forced to the same value."""
     from fractions import Fraction
 
-    from privet.mechanisms.release import Forced, Release
+    from privet.mechanisms.release import Release
+    from privet.mechanisms.replay import Forced
     from privet.privacy.ledger import Ledger
     from privet.privacy.terms import Share, Terms
     from privet.tables import MemoryTable

@@ -13,7 +13,8 @@ from privet import Categorical, Schema
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
 from privet.errors import AuditError
-from privet.mechanisms.release import Recording, Release, drawn
+from privet.mechanisms.release import Release, drawn
+from privet.mechanisms.replay import Recording
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
 from privet.tables import MemoryTable

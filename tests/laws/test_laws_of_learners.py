@@ -10,7 +10,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import privet
 from privet.errors import NonPrivateWarning, PrivacyLeakWarning
 from privet.estimators.registry import WITHOUT_PRIVACY, estimator_class, estimator_names
-from privet.mechanisms.release import Forced, Recording, drawn, outcomes_from
+from privet.mechanisms.release import drawn, outcomes_from
+from privet.mechanisms.replay import Forced, Recording
 from privet.testing import seeded_noise
 from tests.laws.registry import REGISTERED, every_classifier, every_learner
 

@@ -14,7 +14,8 @@ from privet.learners.boosting.gradient_growth import leaf_values
 from privet.learners.boosting.gradients import ONE, Huber, Logistic, Softmax
 from privet.learners.boosting.learner import FINE_BINS
 from privet.learners.boosting.outline import Annealing, Rounds
-from privet.mechanisms.release import Forced, Recording, drawn, outcomes_from
+from privet.mechanisms.release import drawn, outcomes_from
+from privet.mechanisms.replay import Forced, Recording
 from privet.privacy.events import Cost, Event, Filter, Mechanism
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Share, Terms

@@ -22,7 +22,8 @@ from privet.evaluation.intervals import (
     mean_of_independent,
     shared_reach,
 )
-from privet.mechanisms.release import Drawn, Forced, Recording, drawn, outcomes_from
+from privet.mechanisms.release import Drawn, drawn, outcomes_from
+from privet.mechanisms.replay import Forced, Recording
 from privet.tables import ParquetTable
 from privet.testing import seeded_noise
 from tests.laws.registry import every_learner

@@ -11,7 +11,8 @@ import privet
 from privet import Numeric, Schema
 from privet.errors import ParameterError
 from privet.estimators.files import file_text
-from privet.mechanisms.release import Forced, Recording, Release, ReplayError, drawn
+from privet.mechanisms.release import Release, drawn
+from privet.mechanisms.replay import Forced, Recording, ReplayError
 from privet.privacy.events import Cost, Mechanism
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Share, Terms

@@ -15,7 +15,8 @@ from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
 from privet.audit.ledger_audit import _coins_cover, _mixtures
 from privet.errors import BudgetError, ModelFileError, ParameterError
-from privet.mechanisms.release import Recording, Release, drawn
+from privet.mechanisms.release import Release, drawn
+from privet.mechanisms.replay import Recording
 from privet.models.forest import Forest, LeafLabels
 from privet.privacy.conversions import mixture_epsilon, mixture_rest
 from privet.privacy.events import Cost, Event, Mechanism, Mixture, Parallel

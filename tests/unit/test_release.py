@@ -8,21 +8,19 @@ import numpy as np
 import pytest
 
 from privet import Numeric, RandomDecisionForestClassifier, Schema
-from privet.errors import BudgetError, ParameterError
+from privet.errors import BudgetError, ParameterError, PrivetError
 from privet.mechanisms import release, samplers
 from privet.mechanisms.release import (
     SEEDED,
     Coins,
     Drawn,
-    Forced,
-    Recording,
     Release,
-    ReplayError,
     drawn,
     noise_source,
     open_release,
     secret_key,
 )
+from privet.mechanisms.replay import Forced, Recording, ReplayError
 from privet.privacy.events import Mechanism
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms, unproven
@@ -142,7 +140,7 @@ def test_keys_are_fresh_and_never_printed():
 
 
 def test_a_mechanism_that_was_not_planned_cannot_be_drawn():
-    with pytest.raises(ReplayError):
+    with pytest.raises(PrivetError, match="cannot be drawn here"):
         Drawn(None).noisy(np.arange(3), TERMS.permute_and_flip("labels", Fraction(1)))
 
 

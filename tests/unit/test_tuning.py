@@ -26,7 +26,8 @@ from privet import (
 from privet.errors import BudgetError, ParameterError
 from privet.learners.privatree.tree import PrivaTree
 from privet.mechanisms.random_stopping import RandomStopping, best_of_trials
-from privet.mechanisms.release import Forced, Recording, Release, drawn, outcomes_from
+from privet.mechanisms.release import Release, drawn, outcomes_from
+from privet.mechanisms.replay import Forced, Recording
 from privet.privacy.events import Mechanism
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms, unproven

@@ -20,7 +20,8 @@ from privet.audit.neighbour_pair import NeighbourPair
 from privet.audit.report import Finding
 from privet.errors import AuditError, UnsoundWarning
 from privet.estimators.files import file_text
-from privet.mechanisms.release import Coins, Forced, Recording, ReplayError, drawn, outcomes_from
+from privet.mechanisms.release import Coins, drawn, outcomes_from
+from privet.mechanisms.replay import Forced, Recording, ReplayError
 from privet.privacy.events import Composition, Cost, Event, Mixture
 
 

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from privet.audit.report import Finding
 from privet.audit.way_in.watching import finding, gathered
-from privet.mechanisms.release import Coins, Recording, Release, drawn, open_release
+from privet.mechanisms.release import Coins, Release, drawn, open_release
+from privet.mechanisms.replay import Recording
 from privet.privacy.events import Mixture, Sequential
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
