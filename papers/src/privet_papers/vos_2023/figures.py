@@ -156,9 +156,6 @@ ENTRIES = (
         assemble=_curve_table,
         plot=_curve_plot,
         notes=(
-            "**The figures above are of an earlier run**: five folds with one seed for adult, with two for compas, "
-            "epsilon up to 1, BDPT with thresholds, the sound DPGDF, and without DiffPrivLib. The command now makes "
-            "what follows.",
             "20 runs, five stratified folds with each of the seeds 0 to 3, where the paper draws 50 splits. The paper "
             "prints no numbers.",
             AS_IN_THE_PAPER,
