@@ -152,7 +152,6 @@ CLAIMS = (
         "minutes on large data",
         "vos-table-5",
         quantiles_take_the_time,
-        random_trees_win_below,
     ),
     Claim(
         "Table III",
