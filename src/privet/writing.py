@@ -113,13 +113,12 @@ class _Enough(Exception):  # noqa: N818  # not an error
 
 
 def _is_special(path: Path) -> bool:
-    """Whether a path cannot be replaced: it is not a regular file, or it belongs to the operating system."""
-    if path.absolute().is_relative_to("/dev") or path.absolute().is_relative_to("/proc"):
-        return True
+    """Whether a path cannot be replaced: it is there, and is not a regular file or belongs to the operating system."""
     try:
-        return not stat.S_ISREG(path.stat().st_mode)
-    except OSError:  # absent or inaccessible: creating the file raises the right error
+        mode = path.stat().st_mode
+    except OSError:  # absent or inaccessible, also in /dev and /proc: creating the file raises the right error
         return False
+    return not stat.S_ISREG(mode) or any(path.absolute().is_relative_to(place) for place in ("/dev", "/proc"))
 
 
 def _finish(beside: Path, target: Path, old: os.stat_result | None) -> None:

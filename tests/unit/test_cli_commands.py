@@ -133,10 +133,10 @@ def test_a_draft_asks_on_a_terminal_and_checks_answers_as_they_are_typed():
     told = [
         *("", "0", "1e3"),  # a: taken for a number
         *("", "", "many", "7.5", "8"),  # b: taken for a whole number
-        *("what", "=ordinal", "red, red", "red, 'green', yes"),  # c: another type
+        *("what", "=sort", "=ordinal", "red, red", "red, 'green', yes"),  # c: another type
         "-",  # d: left out
         *("", "2010-01-01", "soon", "2009-01-01", "2020-12-31"),  # e: a date
-        *("-", "", "no", "no, yes"),  # y: cannot be left out
+        *("-", "=date", "", "no", "no, yes"),  # y: cannot be left out, nor be a date
     ]
     answers, asked = iter(told), []
     frame = pd.DataFrame({"a": [1.5], "b": [2], "c": ["x"], "d": ["x"], "e": [pd.Timestamp(0)], "y": ["z"]})
@@ -153,13 +153,15 @@ def test_a_draft_asks_on_a_terminal_and_checks_answers_as_they_are_typed():
         "a: a number, since its numbers have decimals",
         "'many' is not a number. b: public upper bound",
         "'7.5' is not a whole number",
-        "types are numeric, integer, date",
+        "'=sort' is not a type; types are numeric, integer, date, boolean, ordinal, categorical, hashed, ignored. c: ",
+        "'=date' is not a type; types are numeric, integer, boolean, ordinal, categorical. y: ",
         "one of them is listed twice",
         "'soon' is not a date",
         "2009-01-01 is not above the lower bound",
         "at least two classes",
     ):
         assert said in questions
+    assert not any(question.count("types are") > 1 for question in asked)
 
 
 def test_an_unfinished_draft_is_refused_with_the_field_and_the_remedy(folder):

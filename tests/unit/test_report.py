@@ -328,8 +328,18 @@ def test_evidence_that_is_none_is_refused_by_name(content, tmp_path):
     path = tmp_path / "evidence.json"
     path.write_text(content)
     for reader in (read_audit, read_evaluation):
-        with pytest.raises(ParameterError, match=r"evidence\.json: "):
+        with pytest.raises(ParameterError, match=r"evidence\.json: ") as refused:
             reader(path)
+        assert str(refused.value).count("evidence.json") == 1
+
+
+def test_evidence_that_is_not_there_or_may_never_end_is_refused(tmp_path):
+    (tmp_path / "folder").mkdir()
+    for name, problem in (("absent", "no such file"), ("folder", "not a regular file")):
+        for reader in (read_audit, read_evaluation):
+            with pytest.raises(ParameterError) as refused:
+                reader(tmp_path / name)
+            assert str(refused.value) == f"{tmp_path / name}: {problem}; check the path"
 
 
 def test_every_learner_has_a_page():

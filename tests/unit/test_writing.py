@@ -21,7 +21,7 @@ from privet.cli import app
 from privet.errors import ModelFileError
 from privet.estimators.registry import estimator_class, estimator_names
 from privet.report import write_report
-from privet.writing import replace_bytes, replace_figure, replace_text, replacing
+from privet.writing import check_room, replace_bytes, replace_figure, replace_text, replacing
 
 SCHEMA = Schema({"x": Numeric(0, 1)}, classes=["no", "yes"])
 X = np.linspace(0, 1, 40).reshape(-1, 1)
@@ -256,6 +256,14 @@ def test_pipes_and_devices_are_written_to_as_they_are(tmp_path):
     with (tmp_path / "out").open("wb") as stream:
         subprocess.run([sys.executable, "-c", script, "said"], stdout=stream, check=True)
     assert (tmp_path / "out").read_bytes() == b"said"
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
+def test_a_place_where_no_file_can_be_made_is_found_out_before_the_work():
+    with pytest.raises(OSError, match=r"/proc/model\.json"):
+        check_room("/proc/model.json")
+    with pytest.raises(OSError, match=r"/proc/model\.json"), replacing("/proc/model.json"):
+        pytest.fail("the work began")
 
 
 def test_errors_name_the_file_that_was_asked_for(tmp_path):

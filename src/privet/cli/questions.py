@@ -48,18 +48,20 @@ def entry_of(name: str, taken: Taken, is_target: bool, ask: Ask | None) -> str |
     ask : callable, optional
         Asks a question. An empty answer leaves a mark to be filled in.
     """
+    types = [known for known in get_args(TypeName) if not (is_target and known in ("ignored", "date", "hashed"))]
+    told = ""
     while ask is not None:
         changes = "" if is_target else f", {SKIP} to leave it out"
-        answer = ask(f"{name}: {in_words(taken)} (enter to go on, {RETYPE}TYPE to change{changes})").strip()
+        answer = ask(f"{told}{name}: {in_words(taken)} (enter to go on, {RETYPE}TYPE to change{changes})").strip()
         if not answer:
             break
         if answer == SKIP and not is_target:
             return None
         wanted = answer.removeprefix(RETYPE).strip().lower()
-        if wanted in get_args(TypeName) and not (is_target and wanted in ("ignored", "date", "hashed")):
+        if wanted in types:
             taken = replace(taken, type=wanted, why="you said so")  # type: ignore[arg-type]  # one of these
             break
-        taken = replace(taken, why=f"{taken.why}; types are {', '.join(get_args(TypeName))}")
+        told = f"{answer!r} is not a type; types are {', '.join(types)}. "
     if taken.type == "ignored":
         return None
     return f"{{type: {taken.type}{_options(name, taken, is_target, ask)}}}"

@@ -16,8 +16,9 @@ MAX_BYTES = 4 << 20
 
 def read_evaluation(path: Path) -> Evaluation:
     """Read what `privet evaluate -o` wrote."""
+    content = _read(path)
     try:
-        return evaluation_from_dict(_read(path))
+        return evaluation_from_dict(content)
     except ParameterError as error:
         raise ParameterError(f"{path}: {error}") from error
 
@@ -53,7 +54,7 @@ def _finding(entry: Any) -> Finding:
 
 def _read(path: Path) -> Any:
     if not path.is_file():
-        raise ParameterError(f"{path}: no such file; check the path")
+        raise ParameterError(f"{path}: {'not a regular file' if path.exists() else 'no such file'}; check the path")
     if path.stat().st_size > MAX_BYTES:
         raise ParameterError(f"{path}: larger than {MAX_BYTES >> 20} MB, which neither an evaluation nor an audit is")
     try:
