@@ -205,3 +205,19 @@ def test_names_of_records_cannot_run_in_a_spreadsheet(folder, capsys, monkeypatc
     assert answers.columns.tolist() == ["id", "prediction", "probability"]
     assert answers.id[1] == "'=cmd|'/c calc'!A1"
     assert answers.id[0] == "p0"
+
+
+def test_ids_cannot_steer_a_terminal(folder, capsys, monkeypatch) -> None:
+    Path("evil.csv").write_text(TABLE.replace("p1,", "\x1b[2Jp1,"))
+    run(capsys, monkeypatch, f"{TRAIN} -o m.json")
+    for terminal in (True, False):
+        monkeypatch.setattr(sys, "argv", ["privet", "predict", "m.json", "evil.csv"])
+        monkeypatch.setattr(sys.stdout, "isatty", lambda answer=terminal: answer)
+        before = signal.getsignal(signal.SIGTERM)
+        with pytest.raises(SystemExit):
+            cli.main()
+        signal.signal(signal.SIGTERM, before)
+        said = capsys.readouterr().out
+        assert "p0,no" in said or "p0,yes" in said
+        assert "\x1b" not in said
+        assert ("\\x1b[2Jp1," in said) == terminal

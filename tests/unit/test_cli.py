@@ -1,12 +1,16 @@
 """Laws of the command line: quick help, one line for a mistake, the right exit code."""
 
+import signal
 import subprocess
 import sys
 from importlib.metadata import version
 
+import pytest
+import typer
 from typer.testing import CliRunner
 
-from privet.cli import app
+from privet import cli
+from privet.cli import app, drafts
 
 
 def privet_command(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -51,3 +55,36 @@ def test_a_large_delta_is_remarked_upon_once_and_without_a_place_in_the_code(tmp
     assert result.stderr.count("privet: warning: delta is large") == 1
     assert ".py" not in result.stderr
     assert "a strong guarantee" not in result.stdout
+
+
+def stopped(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def given_up(*_: object, **__: object) -> None:
+    raise typer.Abort  # what `typer.prompt` makes of an interrupt
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "what", "command"),
+    [
+        (drafts, "load_schema", stopped, "plan -s schema.yaml"),
+        (typer, "prompt", given_up, "schema init people.csv --target ill -o new.yaml"),
+    ],
+)
+def test_an_interrupt_says_what_became_of_the_files(tmp_path, monkeypatch, capsys, place, name, what, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text("age,ill\n30,no\n60,yes\n")
+    monkeypatch.setattr(place, name, what)
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "argv", ["privet", *command.split()])
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert left.value.code == 130
+    assert capsys.readouterr().err.splitlines()[-1] == "privet: stopped; files that were not finished are as they were"
+    assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]

@@ -36,6 +36,7 @@ from privet.errors import LargeDeltaWarning, PrivetError
 __all__ = ["app", "main"]
 
 MOST_CHARACTERS_OF_ERROR = 1_000  # an error may quote what it found in a file
+STOPPED = "stopped; files that were not finished are as they were"
 
 app = typer.Typer(
     name="privet",
@@ -103,7 +104,11 @@ def main() -> None:
         remedy = "make room; existing files are unchanged" if full else "check the path and its permissions"
         _leave(f"{place}{error.strerror or error}; {remedy}", Exit.FAILED if full else Exit.USAGE)
     except KeyboardInterrupt:
-        _leave("stopped; files that were not finished are as they were", Exit.STOPPED)
+        _leave(STOPPED, Exit.STOPPED)
+    except SystemExit as left:  # typer turns an interrupt into its exit code, and says nothing
+        if left.code != Exit.STOPPED:
+            raise
+        _leave(STOPPED, Exit.STOPPED)
     except MemoryError:
         _leave("not enough memory; use a smaller table or fewer trees. Existing files are unchanged", Exit.FAILED)
 

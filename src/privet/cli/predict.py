@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -57,7 +58,7 @@ def predict(
     import privet
     from privet.cli.data import import_pandas, read_features, say_unused
     from privet.cli.folders import files_to_predict, predict_file, streamed_answers, write_answers
-    from privet.cli.safe_text import without_formulas
+    from privet.cli.safe_text import printable, without_formulas
     from privet.cli.tables import described_table, known_rows
     from privet.errors import ParameterError
     from privet.frames.text_forms import TextOptions
@@ -109,7 +110,8 @@ def predict(
         say(f"wrote {out}")
     else:
         for number, part in enumerate(parts):
-            typer.echo(without_formulas(part).to_csv(index=False, header=number == 0), nl=False)
+            text = without_formulas(part).to_csv(index=False, header=number == 0)
+            typer.echo(printable(text) if sys.stdout.isatty() else text, nl=False)  # elsewhere it is data, and kept
 
 
 def _counted(parts: Iterator[Any], advance: Callable[[int], None]) -> Iterator[Any]:

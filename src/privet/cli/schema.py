@@ -77,13 +77,20 @@ def init(
         say(f"wrote {out}")
         return
     interactive = ask and sys.stdin.isatty() and sys.stdout.isatty()
-    question = (lambda text: str(typer.prompt(text, default="", show_default=False))) if interactive else None
+    question = _asked if interactive else None
     frame, guessed = undeclared_columns(data, MOST_ROWS_FOR_TYPES, form)
     text = draft(frame, target, task=kind, guessed=guessed, ask=question, tell=note)
     replace_text(out, text)
     say(f"wrote {out}")
     left = text.count(f": {MARK}")
     note(f"{left} entries are to be filled in: replace every {MARK}" if left else "nothing is left to be filled in")
+
+
+def _asked(question: str) -> str:
+    try:
+        return str(typer.prompt(question, default="", show_default=False))
+    except typer.Abort:  # an interrupt or the end of the input, told as everywhere
+        raise KeyboardInterrupt from None
 
 
 @app.command()
