@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import zipfile
 
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from privet import Boolean, Categorical, Date, Hashed, Integer, Numeric, Ordinal, Schema
 from privet.cli.data import read_any, read_features, read_labelled, read_undeclared
 from privet.cli.recognition import recognise
-from privet.cli.safe_text import printable, without_formulas
+from privet.cli.safe_text import printable, printable_json, without_formulas
 from privet.errors import ParameterError, SchemaError
 from privet.frames.columns import read_values
 from privet.frames.text_forms import MISSING, TextForm, TextOptions
@@ -269,6 +270,10 @@ def test_a_column_is_recognised_by_name_type_and_form(name, values, texts, kind)
 
 def test_no_name_steers_a_terminal_and_no_text_is_a_formula() -> None:
     assert printable("a\x1b[31mred\x07\u202eb\nc\td") == "a\\x1b[31mred\\x07\\u202eb\nc\td"
+    content = {"\x1b[2J": "\x9b\u202e\x7f"}
+    printed = printable_json(json.dumps(content, indent=2, ensure_ascii=False))
+    assert printed.replace("\n", "").isprintable()
+    assert json.loads(printed) == content
     frame = pd.DataFrame({"=id": ["=1+1", "@x", "+a", "-5", "-x", "\tx", "plain", None], "n": range(-4, 4)})
     safe = without_formulas(frame)
     assert safe.columns.tolist() == ["'=id", "n"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from privet.cli.safe_text import printable
+from privet.cli.safe_text import printable, printable_json
 from privet.errors import ParameterError
 from privet.writing import check_room, replace_text
 
@@ -34,7 +34,8 @@ def note(text: str) -> None:
 
 def print_json(content: Any) -> None:
     """Print the result for programs; infinities become null, since JSON has none."""
-    typer.echo(json.dumps(_without_infinities(content), indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(_without_infinities(content), indent=2, ensure_ascii=False, allow_nan=False)
+    typer.echo(printable_json(text))
 
 
 def write_json(content: Any, path: Path) -> None:

@@ -23,6 +23,17 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda found: repr(found.group())[1:-1], text)
 
 
+def printable_json(text: str) -> str:
+    r"""Return a JSON text of the same content without control characters; in JSON they occur within strings alone.
+
+    Examples
+    --------
+    >>> print(printable_json('{"id": "\x9b2J"}'))
+    {"id": "\u009b2J"}
+    """
+    return _CONTROL.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
 def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame whose texts no spreadsheet takes for a formula: an apostrophe is put before them."""
     safe = frame.rename(columns=lambda name: _harmless(str(name)))
