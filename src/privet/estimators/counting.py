@@ -141,7 +141,7 @@ class CountedFirst:
     bins : int
         Number of cells of numeric features whose schema does not set it.
     tell : callable, optional
-        Is told the number that the other learner plans with: it was released, or is public.
+        Called with the number that the other learner plans with: it was released, or is public.
 
     Notes
     -----

@@ -193,7 +193,7 @@ class Boosting:
                     growth.split(release.choose(growth.scores(), event))
                 sums = release.noisy(growth.leaf_sums(), planned.leaves)
                 leaves = leaf_values(sums, planned.leaves, loss, plan.learning_rate, rounds.margin)
-                annealing.note(leaves.strength)  # where noise prevails, the next rounds get more
+                annealing.note(leaves.strength)  # where noise prevails, later rounds have larger shares
                 trees.append(GrownTree(growth.splits, in_fixed_point(leaves.values), leaves.noise))
                 table = growth.table.derive(SCORE_STATE, AddValues(trees[-1].values))
                 counter.add()

@@ -1,4 +1,4 @@
-"""A regression on a number in several steps: products of columns once, sums with what is left of the target each time.
+"""A linear regression in several steps: products of columns once, sums with what is left of the target each time.
 
 The matrix of products need not be good. A step with a poor one, or with a large penalty, leaves something, and the next
 step sees what is left: its sums are taken anew, from the records, at the scores so far. So most of the budget can go to

@@ -65,7 +65,7 @@ class MatrixForestClassifier(PrivateClassifier):
         Random subsets, or such that pairs of features come together as often as possible.
     tune : {"public", "released"}, optional
         Choose the depth at no cost: from the number of records (`n_rows_hint`; ``n_ensembles="auto"`` chooses the
-        feature subsets' number and size as well), or on the released noisy cells.
+        feature subsets' number and size as well), or on the released noisy cells. None: `max_depth` as it is.
     bins : int, default=4
         Cells of a numeric feature, where the schema does not say.
     objective : "accuracy" or mapping, default="accuracy"
