@@ -12,7 +12,7 @@ import privet
 from privet import Categorical, Numeric, PrivaTreeRegressor, Schema
 from privet.errors import ModelFileError, NonPrivateWarning, ParameterError
 from privet.exports import codes_of, onnx_inputs, to_javascript, to_onnx, to_python, to_shap, to_sklearn_tree, to_sql
-from privet.learners.privatree.regression import CELLS, Window, find_window, shrunk_means
+from privet.learners.privatree.regression import CELLS, ResidualWindow, find_window, shrunk_means
 from privet.learners.privatree.regression_plan import COUNT_WEIGHT, regression_budget
 from privet.models import RegressionForest, model_from_dict, model_to_dict
 from privet.privacy.terms import Share, Terms
@@ -155,8 +155,8 @@ def test_without_enough_records_the_window_is_the_whole_range():
     event = Terms().noise("spread", Share(epsilon=1))
     counts = np.zeros(CELLS, np.int64)
     counts[3] = 15
-    assert find_window(_Counts(counts), _Exact(), event) == Window(32_768, 32_768)
-    assert find_window(_Counts(counts), _Exact(), None) == Window(32_768, 32_768)
+    assert find_window(_Counts(counts), _Exact(), event) == ResidualWindow(32_768, 32_768)
+    assert find_window(_Counts(counts), _Exact(), None) == ResidualWindow(32_768, 32_768)
 
 
 def test_means_are_shrunk_by_how_noisy_they_are_and_exact_without_noise():

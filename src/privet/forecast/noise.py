@@ -34,7 +34,7 @@ class Noise:
     @property
     def in_words(self) -> str:
         """A sentence."""
-        return f"{self.what} by about {rounded(self.people)} {self.whom}"
+        return f"{self.what} by about {in_two_digits(self.people)} {self.whom}"
 
 
 def noise_of(plan: Ledger) -> Noise:
@@ -52,6 +52,6 @@ def noise_of(plan: Ledger) -> Noise:
     return Noise("a first curve's counts are off" if stage.name == "base" else "a leaf's count is off", people, whom)
 
 
-def rounded(number: float) -> str:
+def in_two_digits(number: float) -> str:
     """Return a number with two digits, which is all that it is good for."""
     return f"{float(f'{number:.2g}'):,.12g}" if math.isfinite(number) else "any number of"

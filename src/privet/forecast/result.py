@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privet.forecast.calibration import Calibration
-from privet.forecast.noise import Noise, rounded
+from privet.forecast.noise import Noise, in_two_digits
 from privet.markup import bullets, card, paragraph, table
 from privet.writing import replace_figure
 
@@ -88,7 +88,12 @@ class Row:
     def cells(self) -> tuple[str, str, str, str]:
         """The row as texts."""
         between = f"{self.low:.1f} to {self.high:.1f}"
-        return f"{self.epsilon:g}", f"{self.expected:.1f}", between, f"{rounded(self.noise.people)} {self.noise.whom}"
+        return (
+            f"{self.epsilon:g}",
+            f"{self.expected:.1f}",
+            between,
+            f"{in_two_digits(self.noise.people)} {self.noise.whom}",
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

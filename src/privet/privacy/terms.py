@@ -47,6 +47,11 @@ class Share:
     __rmul__ = __mul__
 
 
+def times(share: Share | None, part: Fraction) -> Share | None:
+    """Return a part of a share; None, no privacy, stays that."""
+    return None if share is None else share * part
+
+
 @dataclass(frozen=True)
 class Allowance:
     """The guarantee that was asked for: pure epsilon if ``delta`` is zero, else everything is counted in zCDP."""

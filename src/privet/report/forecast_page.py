@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import privet
-from privet.forecast.noise import rounded
+from privet.forecast.noise import in_two_digits
 from privet.forecast.result import HEADER, LIMITS, TRIED, WITHIN, Forecast, Row
 from privet.markup import Markup, Piece, bullets, figure, join, paragraph, picture, table, tag
 from privet.report.canvas import Canvas
@@ -120,7 +120,7 @@ def _figures(forecast: Forecast, row: Row) -> Markup:
         "ul",
         card("expected", _points(row.expected), f"points of {forecast.measure} expected to be lost to privacy"),
         card("band", f"{_points(row.low)} to {_points(row.high)}", "points: the loss is likely between these"),
-        card("noise", rounded(row.noise.people), f"{row.noise.whom}: {row.noise.what} by about so many"),
+        card("noise", in_two_digits(row.noise.people), f"{row.noise.whom}: {row.noise.what} by about so many"),
         card("useful", _epsilon(useful), f"smallest useful epsilon: at most {WITHIN:g} points are expected to be lost"),
         card("sure", _epsilon(sure), f"smallest epsilon at which the whole band is within {WITHIN:g} points"),
         class_="figures",

@@ -91,7 +91,7 @@ class DaskTable(Described):
             if can_stream(job, pieces):
                 return StreamedThere(reading, pieces, partial(_add_up_pieces, client))
             carried = client.submit(_itself, reading, pure=False)
-            records = _each(client, tasks.encode_piece, pieces, carried)
+            records = _each(client, tasks.encode_own_piece, pieces, carried)
         with unquoted("the Dask table", "Dask"):
             summaries = client.gather(_each(client, tasks.summary, records))
         table = EncodedOnDask(client, reading.encoding, _blocks(client, records, summaries, reading))

@@ -99,7 +99,7 @@ class SparkTable(Described):
                 return StreamedThere(reading, pieces, partial(_add_up_pieces, context))
             carried = context.broadcast(reading)
             encoded = context.parallelize(pieces, max(1, len(pieces))).map(
-                lambda piece: tasks.encode_piece(piece, carried.value)
+                lambda piece: tasks.encode_own_piece(piece, carried.value)
             )
         kept = _Stored(encoded)
         # In the order of the partitions, each of which has one piece.

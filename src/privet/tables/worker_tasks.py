@@ -52,7 +52,7 @@ class Expected:
     first: int
 
 
-def encode_piece(piece: Piece, reading: Reading) -> Records:
+def encode_own_piece(piece: Piece, reading: Reading) -> Records:
     """Encode a piece that the worker reads by itself."""
     return _whole(list(pieces.encode_piece(piece, reading, _MOST_ROWS)), reading)
 

@@ -137,8 +137,3 @@ class Found:
 def part_of(hints: Hints, part: Fraction) -> Hints:
     """Return the hints for a part of the records."""
     return replace(hints, n_rows=None if hints.n_rows is None else max(1, int(hints.n_rows * part)))
-
-
-def times(share: Share | None, part: Fraction) -> Share | None:
-    """Return a part of a share; None, no privacy, stays that."""
-    return None if share is None else share * part

@@ -12,12 +12,12 @@ from privet.mechanisms.release import Release
 from privet.parameters import public_rng
 from privet.privacy.events import Composition, Cost, Event, Filter, Parallel, Sequential
 from privet.privacy.plan import Plan
-from privet.privacy.terms import Share, Terms
+from privet.privacy.terms import Share, Terms, times
 from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Encoding
 from privet.tables.part import OnlyPart
 from privet.tables.protocol import Table
-from privet.tuning.fits import STATE, Field, Found, part_of, times
+from privet.tuning.fits import STATE, Field, Found, part_of
 from privet.tuning.scoring import FULL, ClassSizes, Points, Scoring, balanced_worth, check_scoring, public_worth
 
 SIZES_PART = Fraction(1, 10)  # of what held-out records spend, for the sizes of classes where all shall count alike

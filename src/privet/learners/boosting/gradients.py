@@ -119,7 +119,7 @@ class Logistic:
 
 
 @lru_cache(maxsize=1)
-def class_weights() -> IntArray:
+def softmax_weights() -> IntArray:
     """Return 2^30 exp(-d), for a difference of scores d in steps of 1/128."""
     steps = np.arange(2 * TABLE_LIMIT << (SCORE_BITS - TABLE_SHIFT))
     weights = np.exp(-steps * 2.0 ** (TABLE_SHIFT - SCORE_BITS)) * (1 << _WEIGHT_BITS)
@@ -227,7 +227,7 @@ class Softmax:
         out = np.zeros((block.target.size, 2 * self.n_scores), np.int32)
         squared = self.norm == "l2"
         bound = int(self.bound * (ONE * ONE if squared else ONE))
-        _softmax(_scores(block), block.target, class_weights(), squared, bound, out)
+        _softmax(_scores(block), block.target, softmax_weights(), squared, bound, out)
         return out
 
 

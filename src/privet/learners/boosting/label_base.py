@@ -204,7 +204,7 @@ class LabelBase:
     def plan(self, encoding: Encoding, terms: Terms, share: Share) -> LabelBasePlan:
         """Spend everything on the sums with the target."""
         target, cap = kind_of_target(encoding), CAPS[self.norm]
-        largest = largest_target(target)
+        largest = one_in_target(target)
         return LabelBasePlan(
             self,
             terms.free("base: records in pairs of cells"),
@@ -231,7 +231,7 @@ class LabelBase:
         target, n_classes = kind_of_target(view.encoding), view.encoding.n_classes
         counted = release.features(view, CellPairs(grid.cells.offsets), plan.cells)
         pairs = np.triu(counted) + np.triu(counted, 1).T
-        largest = largest_target(target)
+        largest = one_in_target(target)
         components = components_of(grid, pairs, self.norm, price_of(plan.sums, largest, self.norm))
         products = release.features(view, ComponentPairs(components), plan.components) / components.unit**2
         kernel = ComponentTargets(components, target, n_classes if target == "many" else 1)
@@ -258,7 +258,7 @@ class LabelBase:
         return "a regression on principal components of the features, of which only the labels are noised"
 
 
-def largest_target(target: TargetKind) -> int:
+def one_in_target(target: TargetKind) -> int:
     """Return what stands for one in a target; gradients are at most one, in their steps."""
     return ONE if target == "range" else TARGET_WEIGHT
 

@@ -27,7 +27,7 @@ from privet.learners.boosting.gradients import (
     Huber,
     Loss,
     Norm,
-    class_weights,
+    softmax_weights,
 )
 from privet.tables.protocol import Block, IntArray
 
@@ -51,7 +51,7 @@ def chances(score: IntArray) -> IntArray:
         return np.asarray(table[cell])
     # Unsigned: the true difference is below 2^64, a signed one may turn negative.
     below = score.max(axis=1, keepdims=True).astype(np.uint64) - score.astype(np.uint64)
-    weights = class_weights()
+    weights = softmax_weights()
     weight = weights[np.minimum(below >> np.uint64(TABLE_SHIFT), np.uint64(weights.size - 1))]
     return np.asarray((weight << GRADIENT_BITS) // weight.sum(axis=1, keepdims=True))
 

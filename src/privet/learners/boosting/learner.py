@@ -28,7 +28,7 @@ from privet.learners.boosting.target_window import WindowPlan
 from privet.mechanisms.release import Release
 from privet.privacy.events import Composition, Event, Sequential
 from privet.privacy.plan import Plan
-from privet.privacy.terms import Share, Terms
+from privet.privacy.terms import Share, Terms, times
 from privet.progress import Counter
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding, RangeTarget
@@ -140,17 +140,17 @@ class Boosting:
         first, quantiles = outlined(encoding, share, hints.n_rows, terms.steps), tuple[OfFeature, ...]()
         window = None
         if isinstance(encoding.target, RangeTarget):
-            window = WindowPlan.of(encoding.target, terms, _times(share, first.window_part))
+            window = WindowPlan.of(encoding.target, terms, times(share, first.window_part))
             left -= first.window_part
         if first.levels and domains.ordered[domains.splittable].any():
-            quantiles = QuantileSearch(first.levels).plan(encoding, terms, _times(share, first.bins_part))
+            quantiles = QuantileSearch(first.levels).plan(encoding, terms, times(share, first.bins_part))
             left -= first.bins_part
         # Where nothing can be split, or the rounds would get next to nothing, there are none.
         grows = domains.splittable.size > 0 and first.n_trees > 0
         base_part = first.base_part if grows else left
         start_part = base_part if first.base is None else Fraction(0)
         rounds = Rounds(
-            _times(share, left - base_part),
+            times(share, left - base_part),
             self.n_trees or first.n_trees,
             self.max_depth or first.depth,
             recipe.patience,
@@ -159,7 +159,7 @@ class Boosting:
             recipe.records_per_deviation,
             margin=float(base_part > 0),
         )
-        for_start, for_base = (_times(share, part) for part in (start_part, base_part - start_part))
+        for_start, for_base = (times(share, part) for part in (start_part, base_part - start_part))
         return BoostingPlan(
             terms=terms,
             loss=loss,
@@ -236,10 +236,6 @@ def loss_of(encoding: Encoding, norm: Norm) -> Loss:
     if isinstance(encoding.target, RangeTarget):
         return Huber(norm, encoding.target.levels)
     return Logistic(norm) if encoding.n_classes == 2 else Softmax(encoding.n_classes, norm)
-
-
-def _times(share: Share | None, part: Fraction) -> Share | None:
-    return None if share is None else share * part
 
 
 @dataclass(frozen=True, eq=False)

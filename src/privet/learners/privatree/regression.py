@@ -22,11 +22,11 @@ from privet.learners.privatree.regression_plan import (
     regression_budget,
     sums_event,
 )
-from privet.learners.privatree.tree import BINS, SEARCHES, SEES, GridRule, in_order, stop_bonus_of, times
+from privet.learners.privatree.tree import BINS, SEARCHES, SEES, GridRule, in_order, stop_bonus_of
 from privet.mechanisms.release import Release
 from privet.models.regression_forest import RegressionForest
 from privet.privacy.events import Event
-from privet.privacy.terms import Share, Terms
+from privet.privacy.terms import Share, Terms, times
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding, RangeTarget
 from privet.tables import Table
@@ -46,7 +46,7 @@ LEAF_REACH = Fraction(3, 2)  # how far from its centre a leaf's targets count, i
 GrownLeaves = tuple[list[int], Floats]  # the tree of each, and the place and number of records of each
 
 
-class Window(NamedTuple):
+class ResidualWindow(NamedTuple):
     """Where most of the target's values are, in levels: residuals are held within `reach` of a node's centre."""
 
     centre: int
@@ -166,7 +166,7 @@ class _TreeGrowth:
     growth: ResidualGrowth
     release: Release
     tree: TreePlan
-    window: Window
+    window: ResidualWindow
     n_levels: int  # of the target
 
     def grow(self, centres: IntArray, level: int = 0) -> list[GrownLeaves]:
@@ -222,14 +222,14 @@ class _TreeGrowth:
         return np.clip(levels, 0.0, self.n_levels - 1.0)
 
 
-def find_window(table: Table, release: Release, event: Event | None) -> Window:
+def find_window(table: Table, release: Release, event: Event | None) -> ResidualWindow:
     """Find where most of the target's values are, by noisy counts of cells; the whole range where none is planned.
 
     What may be noise is taken from every count, and then the tails. Where too little is left to be trusted, it is the
     whole range as well.
     """
     levels = _levels_of(table)
-    whole = Window(levels // 2, -(-levels // 2))
+    whole = ResidualWindow(levels // 2, -(-levels // 2))
     if event is None:
         return whole
     counts = release.noisy(table.aggregate(TargetCells(levels)), event).astype(np.float64)
@@ -242,7 +242,7 @@ def find_window(table: Table, release: Release, event: Event | None) -> Window:
     cell = levels / CELLS
     centre = float((found * (np.arange(CELLS) + 0.5)).sum() / found.sum()) * cell
     reach = max(high * cell - centre, centre - low * cell, cell)
-    return Window(round(centre), min(round(reach), whole.reach))
+    return ResidualWindow(round(centre), min(round(reach), whole.reach))
 
 
 def shrunk_means(released: IntArray, event: Event) -> tuple[Floats, Floats]:

@@ -33,7 +33,7 @@ from privet.mechanisms.release import Release
 from privet.models.forest import Forest, LeafCounts, LeafLabels
 from privet.parameters import RowsHint, check_choice, check_whole, exact
 from privet.privacy.events import Event
-from privet.privacy.terms import Allowance, Share, Terms
+from privet.privacy.terms import Allowance, Share, Terms, times
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
@@ -200,11 +200,6 @@ def in_order(leaves: Sequence[tuple[list[int], NDArray[Number]]]) -> NDArray[Num
     trees = np.concatenate([trees for trees, _ in leaves])
     values: NDArray[Number] = np.concatenate([values for _, values in leaves])[np.argsort(trees, kind="stable")]
     return values
-
-
-def times(share: Share | None, part: Fraction) -> Share | None:
-    """Return a part of a budget; None of none."""
-    return None if share is None else share * part
 
 
 class PrivaTreeClassifier(PrivateClassifier):
