@@ -99,7 +99,7 @@ def three_classes(seed: int) -> Population:
 
 
 def numbers(seed: int) -> Population:
-    """A number between 0 and 100, mostly by a."""
+    """A target between 0 and 100, mostly by a."""
     X, rng = drawn(seed)
     y = np.clip(60 * X["a"] + 20 * (X["group"] == "two") + rng.normal(10, 8, POPULATION), 0, 100).to_numpy()
     schema = Schema(FEATURES, target=Numeric(0, 100))
@@ -116,7 +116,7 @@ def numbers(seed: int) -> Population:
         "mean error of group one": float(errors[one].mean()),
         "mean error of group one minus others": float(errors[one].mean() - errors[~one].mean()),
     }
-    return Population("a number, BoostingRegressor", X, y, model, truth)
+    return Population("regression, BoostingRegressor", X, y, model, truth)
 
 
 POPULATIONS: tuple[Callable[[], Population], ...] = (

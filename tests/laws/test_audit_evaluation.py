@@ -6,9 +6,9 @@ import pytest
 from privet import Numeric, Schema
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
-from privet.evaluation import classes, counting, numbers
+from privet.evaluation import classes, counting, regressors
 from privet.evaluation.classes import ClassEvaluator
-from privet.evaluation.numbers import NumberEvaluator
+from privet.evaluation.regressors import RegressorEvaluator
 from privet.privacy.terms import Allowance
 from tests.laws.planted import TINY
 
@@ -29,7 +29,7 @@ class Shares:
         rest = np.repeat((1 - second)[:, None] / (self.encoding.n_classes - 1), self.encoding.n_classes - 1, axis=1)
         return np.hstack([rest, second[:, None]])
 
-    def numbers(self, codes, n_jobs=1):
+    def predictions(self, codes, n_jobs=1):
         return codes[0].astype(float)
 
 
@@ -53,7 +53,7 @@ def test_the_loss_of_counting_classes_is_the_claim(schema, group, neighbours):
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace", "label"])
 @pytest.mark.parametrize("group", [None, 1])
 def test_the_loss_of_adding_up_errors_is_near_the_claim(group, neighbours):
-    result = audit(NumberEvaluator(Shares(RANGE), group, bins=2), RANGE, neighbours)
+    result = audit(RegressorEvaluator(Shares(RANGE), group, bins=2), RANGE, neighbours)
     assert not result.refuted, result.witness
     # a replaced record leaves the number as it is, and moves a sum of errors by its largest part, not by twice that
     assert result.loss >= {"add_remove": 0.99, "replace": 0.4, "label": 0.4}[neighbours]
@@ -63,7 +63,7 @@ def test_the_loss_of_adding_up_errors_is_near_the_claim(group, neighbours):
 def test_the_concentrated_loss_is_within_rho(neighbours):
     for evaluator, schema in (
         (ClassEvaluator(Shares(TINY), bins=2), TINY),
-        (NumberEvaluator(Shares(RANGE), bins=2), RANGE),
+        (RegressorEvaluator(Shares(RANGE), bins=2), RANGE),
     ):
         result = audit(evaluator, schema, neighbours, delta=1e-6)
         assert result.measure == "rho"
@@ -84,7 +84,7 @@ class Wider:
     """A kernel whose errors are twice as large as they may be: a planted bug."""
 
     def __init__(self, *arguments):
-        self.right = counting.NumberSums(*arguments)
+        self.right = counting.RegressorSums(*arguments)
 
     def __call__(self, block):
         return self.right(block) * np.array([1, 1, 1, 4, 2])
@@ -93,5 +93,5 @@ class Wider:
 def test_the_audit_refutes_evaluations_that_let_a_record_count_for_more(monkeypatch):
     monkeypatch.setattr(classes, "ClassCounts", Twice)
     assert audit(ClassEvaluator(Shares(TINY), bins=2), TINY).refuted
-    monkeypatch.setattr(numbers, "NumberSums", Wider)
-    assert audit(NumberEvaluator(Shares(RANGE), bins=2), RANGE).refuted
+    monkeypatch.setattr(regressors, "RegressorSums", Wider)
+    assert audit(RegressorEvaluator(Shares(RANGE), bins=2), RANGE).refuted

@@ -292,7 +292,7 @@ def test_what_a_model_says_of_a_record_does_not_depend_on_other_records(learner)
     X = pd.DataFrame(columns)
     fitted = learner.make(epsilon=5.0).fit(X, y)
     codes = fitted.model_.encoding.encode(X)
-    say = fitted.model_.numbers if learner.is_regressor else fitted.model_.votes
+    say = fitted.model_.predictions if learner.is_regressor else fitted.model_.votes
     whole = say(codes)
     order = np.random.default_rng(0).permutation(codes.shape[1])
     assert np.array_equal(say(np.ascontiguousarray(codes[:, order])), whole[order])

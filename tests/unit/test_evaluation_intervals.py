@@ -9,7 +9,7 @@ from privet.estimators.learning import Hints
 from privet.evaluation.class_figures import CellEstimate
 from privet.evaluation.counting import centre
 from privet.evaluation.intervals import Ratio
-from privet.evaluation.numbers import NumberEvaluator, NumberFigures, NumberTallies
+from privet.evaluation.regressors import RegressorEvaluator, RegressorFigures, RegressorTallies
 from privet.privacy.terms import Allowance, Terms
 
 SCHEMA = Schema({"group": Categorical(["one", "two"])}, target=Numeric(0, 100))
@@ -19,7 +19,7 @@ POPULATION = 100_000
 
 
 def planned(epsilon, delta=0.0):
-    return NumberEvaluator(None, 0).plan(ENCODING, Terms.of(SCHEMA), Allowance.of(epsilon, delta).whole, Hints())
+    return RegressorEvaluator(None, 0).plan(ENCODING, Terms.of(SCHEMA), Allowance.of(epsilon, delta).whole, Hints())
 
 
 def sums(targets, errors):
@@ -33,7 +33,7 @@ def of_groups(errors, groups):
 
 
 def figures(tallies, plan):
-    found = NumberFigures(NumberTallies(*tallies, plan), ENCODING.target)
+    found = RegressorFigures(RegressorTallies(*tallies, plan), ENCODING.target)
     first = found.groups(("one", "two"))[0]
     return {
         "rmse": found.rmse(),
@@ -104,7 +104,7 @@ def test_a_single_noisy_sum_holds_at_97_percent_by_the_law_of_its_noise(share):
     true, held = 100 * errors[0] / TOP, 0
     for noise in laplace.ppf(quantiles) * plan.sums[3].deviation / 2**0.5:
         noisy = exact + noise * (np.arange(5) == 3)
-        found = NumberFigures(NumberTallies(noisy, np.zeros((0, 3)), plan), ENCODING.target).rmse()
+        found = RegressorFigures(RegressorTallies(noisy, np.zeros((0, 3)), plan), ENCODING.target).rmse()
         held += found.low <= true <= found.high
     assert held >= 0.97 * len(quantiles) - 1
     assert held <= 0.995 * len(quantiles), "nor is it much too wide: beyond zero there is nothing to miss on one side"
@@ -127,10 +127,10 @@ def test_shares_hold_without_noise_however_rare_a_class_or_a_mistake_is(n):
 def test_means_of_errors_hold_without_noise_however_rare_they_are():
     """Exact: of errors that are nothing or as large as can be, their number has Poisson's law."""
     n, counts, intervals = 5_000, np.arange(60), []
-    plan = NumberEvaluator(None).plan(ENCODING, Terms.of(SCHEMA), None, Hints())
+    plan = RegressorEvaluator(None).plan(ENCODING, Terms.of(SCHEMA), None, Hints())
     for count in counts:
         errors = np.where(np.arange(n) < count, TOP, 0)
-        found = NumberFigures(NumberTallies(sums(errors, errors), np.zeros((0, 3)), plan), ENCODING.target)
+        found = RegressorFigures(RegressorTallies(sums(errors, errors), np.zeros((0, 3)), plan), ENCODING.target)
         intervals.append([found.rmse(), found.mae()])
     for mean in np.linspace(0.05, 15, 150):
         for place, true in enumerate((100 * (mean / n) ** 0.5, 100 * mean / n)):

@@ -191,7 +191,7 @@ def test_estimators_that_choose_are_calibrated_as_what_they_choose():
     assert PrivetRegressor()._calibrated_as(1_000) == "BoostingRegressor"
     assert calibration_of("BoostingClassifier", "two classes").learner == "BoostingClassifier"
     assert calibration_of("SomebodysClassifier", "many classes").learner == "any"
-    assert calibration_of("SomebodysRegressor", "numbers").target == "numbers"
+    assert calibration_of("SomebodysRegressor", "regression").target == "regression"
 
 
 def test_the_smallest_useful_epsilon_is_where_the_curve_comes_down():

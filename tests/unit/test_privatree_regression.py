@@ -195,7 +195,7 @@ def test_a_file_with_impossible_leaves_is_refused(part, value):
 
 def test_text_rules_and_drawing_name_numbers_and_records(tmp_path):
     model = fitted(max_depth=2).model_
-    number = model.leaf_numbers[0]
+    number = model.leaf_predictions[0]
     assert f"{number:.0f} (about {model.records[0]} records)" in model.export_text()
     assert len(model.rules()) == 4
     model.plot(tmp_path / "tree.svg")

@@ -24,7 +24,7 @@ from privet.errors import LargeDeltaWarning, NonPrivateWarning, ParameterError, 
 from privet.estimators.counting import CountedFirst, CountedPlan, MakeLearner, buys_count
 from privet.estimators.deciding import Deciding
 from privet.estimators.explaining import Explained, Forecasting, ShownInNotebooks
-from privet.estimators.learning import Hints, Learner, NumberModel
+from privet.estimators.learning import Hints, Learner, RegressionModel
 from privet.estimators.objectives import check_objective
 from privet.frames.opening import one_column
 from privet.mechanisms.release import Randomness, noise_source, open_release, secret_key
@@ -313,7 +313,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         """Return a value within the target's range for each record. Spends nothing."""
         codes = self._codes(X)
         with counting_records():
-            return cast(NumberModel, self.model_).numbers(codes, threads(self.n_jobs))
+            return cast(RegressionModel, self.model_).predictions(codes, threads(self.n_jobs))
 
     def _check_target(self, schema: Schema) -> None:
         if not isinstance(schema.target, Numeric):

@@ -189,7 +189,7 @@ def _estimator(content: Mapping[str, Any]) -> Any:
     estimator.model_ = model_from_dict(content["model"], encoding)
     if estimator.model_.encoding != encoding:
         raise ModelFileError("the model's encoding does not follow from its schema; save the model again")
-    if isinstance(schema.target, Numeric) and not hasattr(estimator.model_, "numbers"):
+    if isinstance(schema.target, Numeric) and not hasattr(estimator.model_, "predictions"):
         raise ModelFileError("the model is of classes, its schema's target is one of regression; save the model again")
     estimator._planned_rows, estimator._planned_epsilon = _checked_planned(content.get("planned", {}))
     estimator._note_public_facts(schema, estimator.model_.encoding)

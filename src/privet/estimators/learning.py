@@ -48,10 +48,10 @@ class Model(Protocol):
         ...
 
 
-class NumberModel(Model, Protocol):
+class RegressionModel(Model, Protocol):
     """A model for regression."""
 
-    def numbers(self, codes: NDArray[np.unsignedinteger], n_jobs: int = 1) -> NDArray[np.float64]:
+    def predictions(self, codes: NDArray[np.unsignedinteger], n_jobs: int = 1) -> NDArray[np.float64]:
         """Return the prediction for each record, in the target's units."""
         ...
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.estimators.learning import Model, NumberModel
+from privet.estimators.learning import Model, RegressionModel
 from privet.evaluation.cells import ScoreCells
 from privet.schema.encoding import RangeTarget
 from privet.tables.protocol import Block, Floats, IntArray
@@ -92,14 +92,14 @@ N_GROUP_SUMS = 3  # records, errors, absolute errors
 
 
 @dataclass(frozen=True, eq=False)
-class NumberSums:
+class RegressorSums:
     """Sums over records of a regressor's errors and of the target, all in the target's whole levels.
 
     *Privacy.* What a record adds depends on that record alone. Targets and predictions are levels from 0 to
     ``levels - 1``, so an error is less than `levels` either way; a target counts from the middle of the range.
     """
 
-    model: NumberModel
+    model: RegressionModel
     target: RangeTarget
     n_groups: int
     group_feature: int | None
@@ -109,8 +109,8 @@ class NumberSums:
         encoding = self.model.encoding
         known = np.flatnonzero(block.target >= 0)
         codes, truth = block.codes[:, known], block.target[known].astype(np.int64)
-        numbers = self.model.numbers(np.ascontiguousarray(codes[: encoding.n_features], dtype=encoding.dtype))
-        errors = truth - _levels(numbers, self.target)
+        predicted = self.model.predictions(np.ascontiguousarray(codes[: encoding.n_features], dtype=encoding.dtype))
+        errors = truth - _levels(predicted, self.target)
         centred = truth - centre(self.target)
         sums = [len(truth), centred.sum(), (centred**2).sum(), (errors**2).sum(), np.abs(errors).sum()]
         of_groups = np.zeros((self.n_groups, N_GROUP_SUMS), dtype=np.int64)
@@ -125,7 +125,7 @@ def centre(target: RangeTarget) -> int:
     return (target.levels - 1) // 2
 
 
-def _levels(numbers: Floats, target: RangeTarget) -> IntArray:
-    share = (np.clip(numbers, target.low, target.high) - target.low) / (target.high - target.low)
+def _levels(targets: Floats, target: RangeTarget) -> IntArray:
+    share = (np.clip(targets, target.low, target.high) - target.low) / (target.high - target.low)
     levels: IntArray = np.rint(share * (target.levels - 1)).astype(np.int64)
     return levels

@@ -14,7 +14,7 @@ from privet.estimators.base import PrivateEstimator
 from privet.estimators.learning import Hints
 from privet.evaluation.class_figures import ClassFigures
 from privet.evaluation.classes import ClassEvaluator, ClassTallies
-from privet.evaluation.numbers import NumberEvaluator, NumberFigures, NumberTallies
+from privet.evaluation.regressors import RegressorEvaluator, RegressorFigures, RegressorTallies
 from privet.evaluation.results import PrivateClassEvaluation, PrivateEvaluation, PrivateNumberEvaluation
 from privet.frames.opening import one_column
 from privet.mechanisms.release import noise_source, open_release, secret_key
@@ -103,8 +103,8 @@ def evaluate(
     schema, encoding = estimator.schema_, estimator.model_.encoding
     allowance = None if epsilon is None else Allowance.of(epsilon, delta)
     encoding, group_feature = _with_groups(schema, encoding, by)
-    terms, is_number = Terms.of(schema), isinstance(encoding.target, RangeTarget)
-    evaluator: Any = _evaluator(estimator, group_feature, is_number)
+    terms, is_regression = Terms.of(schema), isinstance(encoding.target, RangeTarget)
+    evaluator: Any = _evaluator(estimator, group_feature, is_regression)
     plan = evaluator.plan(encoding, terms, None if allowance is None else allowance.whole, Hints())
     doubts = [*([schema.inferred] if schema.inferred else []), *noise.doubts]
     stated = Ledger.stating(terms, allowance, plan.whole, doubts)
@@ -119,9 +119,9 @@ def evaluate(
     return _figures(tallies, estimator, ledger, column)
 
 
-def _evaluator(estimator: Any, group_feature: int | None, is_number: bool) -> NumberEvaluator | ClassEvaluator:
-    if is_number:
-        return NumberEvaluator(estimator.model_, group_feature)
+def _evaluator(estimator: Any, group_feature: int | None, is_regression: bool) -> RegressorEvaluator | ClassEvaluator:
+    if is_regression:
+        return RegressorEvaluator(estimator.model_, group_feature)
     weights = estimator._class_weights()
     return ClassEvaluator(estimator.model_, group_feature, None if weights is None else tuple(weights))
 
@@ -156,19 +156,19 @@ def _with_groups(
 def _figures(tallies: Any, estimator: Any, ledger: Ledger, groups: Column | None) -> PrivateEvaluation:
     by, names = (None, ()) if groups is None else (groups.name, _group_names(groups))
     crowding = float(ledger.terms.max_rows)
-    if isinstance(tallies, NumberTallies):
-        numbers = NumberFigures(tallies, estimator.model_.encoding.target, crowding)
+    if isinstance(tallies, RegressorTallies):
+        errors = RegressorFigures(tallies, estimator.model_.encoding.target, crowding)
         return PrivateNumberEvaluation(
             ledger,
-            numbers.records(),
+            errors.records(),
             by,
-            numbers.rmse(),
-            numbers.mae(),
-            numbers.r_squared(),
-            numbers.mean(),
-            numbers.deviation(),
-            numbers.target,
-            numbers.groups(names),
+            errors.rmse(),
+            errors.mae(),
+            errors.r_squared(),
+            errors.mean(),
+            errors.deviation(),
+            errors.target,
+            errors.groups(names),
         )
     assert isinstance(tallies, ClassTallies)
     figures, labels = ClassFigures(tallies, crowding), np.asarray(estimator.classes_).tolist()

@@ -54,7 +54,7 @@ def to_sklearn_tree(estimator: Any, tree: int = 0) -> ReleasedTree | ReleasedReg
 def _leaf_values(forest: Forest | RegressionForest) -> NDArray[np.float64]:
     """Return what each leaf says: shares of the classes, or a number."""
     if isinstance(forest, RegressionForest):
-        return forest.leaf_numbers[:, np.newaxis]
+        return forest.leaf_predictions[:, np.newaxis]
     votes = forest.leaf_votes(weighted=False)
     votes[votes.sum(axis=1) == 0] = 1 / votes.shape[1]
     return votes

@@ -108,7 +108,7 @@ def average_votes(forest: Forest | RegressionForest) -> NDArray[np.float64]:
         that differs by record.
     """
     if isinstance(forest, RegressionForest):
-        return forest.leaf_numbers[:, np.newaxis] / forest.structure.n_trees
+        return forest.leaf_predictions[:, np.newaxis] / forest.structure.n_trees
     if forest.weights is not None:
         raise ParameterError("classes have weights, so the probabilities are no sum over trees; export to ONNX instead")
     votes, n_trees = forest.leaf_votes(), forest.structure.n_trees

@@ -1,11 +1,11 @@
 """From losses on made-up records to losses on real ones: lines that were fitted on real data sets.
 
 Made-up records are not real ones. How the two go together was measured on the benchmark's tuning sets, by
-``benchmarks/forecast.py``: for each learner, and for two classes, more classes and numbers each by itself, the expected
-loss, and the two ends of a band that held nine in ten of the losses on these sets. Ten sets are few, so an end of a
-learner's band is the farther one of its own and of that of all learners together. They are in ``calibration.csv``,
-beside this file, together with how often the band held on data sets that were not used. A test compares the file with
-the measurements.
+``benchmarks/forecast.py``: for each learner, and for two classes, many classes and regression each by itself, the
+expected loss, and the two ends of a band that held nine in ten of the losses on these sets. Ten sets are few, so an
+end of a learner's band is the farther one of its own and of that of all learners together. They are in
+``calibration.csv``, beside this file, together with how often the band held on data sets that were not used. A test
+compares the file with the measurements.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 POOLED = "any"  # learners that were not measured: all others together
-Target = Literal["two classes", "many classes", "numbers"]
+Target = Literal["two classes", "many classes", "regression"]
 ENDS = ("low", "high")
 
 
@@ -44,7 +44,7 @@ class Calibration:
     ----------
     learner : str
         The estimator's name, or "any" for all of them together.
-    target : {"two classes", "many classes", "numbers"}
+    target : {"two classes", "many classes", "regression"}
         What is predicted.
     low, high : tuple of StraightLine
         The ends of the band, over losses on made-up records: the farthest of these lines counts.
@@ -90,8 +90,8 @@ class Calibration:
 
 
 def target_of(n_classes: int) -> Target:
-    """Return what is predicted, for a number of classes; none means numbers."""
-    return "numbers" if n_classes == 0 else "two classes" if n_classes <= 2 else "many classes"
+    """Return what is predicted, for a number of classes; none means regression."""
+    return "regression" if n_classes == 0 else "two classes" if n_classes <= 2 else "many classes"
 
 
 def calibration_of(learner: str, target: Target) -> Calibration:

@@ -27,7 +27,7 @@ from privet.schema.encoding import RangeTarget
 from privet.schema.schema import Schema
 from privet.tables.reading import MemoryTable
 
-# A weak signal; clusters (for numbers, a strong signal); a strong signal of pairs of features.
+# A weak signal; clusters (for regression, a strong signal); a strong signal of pairs of features.
 STRENGTHS = (Strength(2.0, 0.1), Strength(6.0, 0.1, apart=6.0), Strength(12.0, 0.5))
 SIGNALS = tuple(float(10**power) for power in (1.0, 1.75, 2.5, 3.25, 4.0, 4.75, 5.5))
 MOST_ROWS = 3_000  # of a rehearsal: for more records epsilon is scaled, so that the signal is the same
@@ -111,8 +111,8 @@ class _Stage:
             model = learner.grow(table, open_release(ledger, noise), public_rng(SEED), plan)
         codes, truth = self._codes(self._test, encoding), self._test.target
         if isinstance(encoding.target, RangeTarget):
-            numbers, target = model.numbers(codes), encoding.target.decode(truth)
-            return 100 * float(1 - ((target - numbers) ** 2).mean() / target.var())
+            predicted, target = model.predictions(codes), encoding.target.decode(truth)
+            return 100 * float(1 - ((target - predicted) ** 2).mean() / target.var())
         return 100 * float((np.nan_to_num(model.votes(codes)).argmax(axis=1) == truth).mean())
 
     def _codes(self, records: MadeUpRecords, encoding: Any) -> NDArray[Any]:

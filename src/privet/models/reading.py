@@ -200,7 +200,7 @@ def _numbers(forest: RegressionForest) -> LeafReader:
     width = forest.target.high - forest.target.low
 
     def number(leaf: int) -> Leaf:
-        label = few_digits(float(forest.leaf_numbers[leaf]), width)
+        label = few_digits(float(forest.leaf_predictions[leaf]), width)
         return Leaf(label, records=int(forest.records[leaf]), place=float(forest.values[leaf]))
 
     return number

@@ -68,12 +68,12 @@ class RegressionForest(FieldsOnly):
         return self.encoding.target
 
     @property
-    def leaf_numbers(self) -> Floats:
+    def leaf_predictions(self) -> Floats:
         """What each leaf predicts, in the target's units."""
-        numbers: Floats = self.target.low + self.values * (self.target.high - self.target.low)
-        return numbers
+        predicted: Floats = self.target.low + self.values * (self.target.high - self.target.low)
+        return predicted
 
-    def numbers(self, codes: NDArray[Any], n_jobs: int = 1) -> Floats:
+    def predictions(self, codes: NDArray[Any], n_jobs: int = 1) -> Floats:
         """Return each record's predicted target, within its range and in its units.
 
         Parameters
@@ -85,12 +85,12 @@ class RegressionForest(FieldsOnly):
         """
         added = self.values[:, np.newaxis] / self.structure.n_trees
         places = np.clip(sum_values(self.structure, codes, added, n_jobs)[:, 0], 0.0, 1.0)
-        numbers: Floats = self.target.low + places * (self.target.high - self.target.low)
-        return numbers
+        predicted: Floats = self.target.low + places * (self.target.high - self.target.low)
+        return predicted
 
     def votes(self, codes: NDArray[Any], n_jobs: int = 1) -> Floats:
         """Refuse: a regression model has no classes to vote for."""
-        raise ParameterError("a regression model has no class votes; call numbers() for its predictions")
+        raise ParameterError("a regression model has no class votes; call predictions()")
 
     def importances(self) -> Floats | None:
         """Return how much each feature's splits lower the squared error, by released values; None where unknown."""

@@ -95,7 +95,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class NumberEvaluation(Evaluation):
+class RegressionEvaluation(Evaluation):
     """Figures of a regressor, in the target's units.
 
     Attributes
@@ -145,7 +145,7 @@ def measure(estimator: Any, X: Any, y: Any, *, data: str, public: bool) -> Evalu
     provenance: dict[str, Any] = {"data": data, "public": public, "model_digest": digest}
     target = estimator.model_.encoding.target
     if isinstance(target, RangeTarget):
-        return _measure_numbers(estimator.predict(X), _numbers(y), target, provenance)
+        return _measure_regression(estimator.predict(X), _numbers(y), target, provenance)
     truth = target.encode(read_values(y))
     known = truth >= 0
     if not known.any():
@@ -170,9 +170,9 @@ def _numbers(y: Any) -> NDArray[np.float64]:
     return numbers if values.absent is None else np.where(values.absent, np.nan, numbers)
 
 
-def _measure_numbers(
+def _measure_regression(
     guess: NDArray[np.float64], truth: NDArray[np.float64], target: RangeTarget, provenance: dict[str, Any]
-) -> NumberEvaluation:
+) -> RegressionEvaluation:
     known = np.isfinite(truth)
     if not known.any():
         raise SchemaError("no record has a number as its target; check --target")
@@ -189,7 +189,7 @@ def _measure_numbers(
             "residual_width": width,
             "residual_shares": _shares(errors, width),
         }
-    return NumberEvaluation(
+    return RegressionEvaluation(
         **provenance,
         rmse=round(squares**0.5, decimals),
         mae=round(float(np.abs(errors).mean()), decimals),
@@ -254,7 +254,7 @@ def _number_from_dict(content: Any, provenance: dict[str, Any]) -> Evaluation | 
     inner = [number for group in groups for number in asdict(group).values()]
     sound = all(_is_number(value) for value in (*figures.values(), *shares, *inner))
     sound = sound and len(groups) <= GROUPS and len(shares) in (0, BARS)
-    return NumberEvaluation(**provenance, **figures, groups=groups, residual_shares=shares) if sound else None
+    return RegressionEvaluation(**provenance, **figures, groups=groups, residual_shares=shares) if sound else None
 
 
 def _is_number(value: Any) -> bool:

@@ -9,9 +9,9 @@ from privet.errors import ParameterError
 from privet.markup import Markup, bullets, figure, join, paragraph, table, tag
 from privet.privacy.ledger import Ledger
 from privet.privacy.statements import fixed_down
-from privet.report import number_pictures
+from privet.report import regression_pictures
 from privet.report.charts import Line, lines
-from privet.report.evaluation import Evaluation, NumberEvaluation
+from privet.report.evaluation import Evaluation, RegressionEvaluation
 from privet.robustness.bounds import two_sided
 from privet.robustness.guarantees import CHANGES, Change, Guarantee
 from privet.schema.domains import Categorical, Domain
@@ -38,8 +38,8 @@ def accuracy(evaluation: Evaluation | None) -> Markup:
         )
     rows: list[list[Any]] = [[name, value] for name, value in evaluation.figures()]
     pictures = (
-        [number_pictures.predicted_against_true(evaluation), number_pictures.residuals(evaluation)]
-        if isinstance(evaluation, NumberEvaluation)
+        [regression_pictures.predicted_against_true(evaluation), regression_pictures.residuals(evaluation)]
+        if isinstance(evaluation, RegressionEvaluation)
         else []
     )
     return join(

@@ -64,7 +64,7 @@ def said(model: Any, codes: NDArray[Any]) -> NDArray[np.float64]:
         votes: NDArray[np.float64] = model.votes(codes)
         return votes
     width = model.target.high - model.target.low
-    return ((model.numbers(codes) - model.target.low) / width)[:, np.newaxis]
+    return ((model.predictions(codes) - model.target.low) / width)[:, np.newaxis]
 
 
 def shape(model: Any, feature: int) -> VoteCurve:

@@ -74,7 +74,7 @@ class Points:
         own = judged.own_codes(codes)
         if not self.worth:
             target = model.encoding.target
-            share = (np.clip(model.numbers(own), target.low, target.high) - target.low) / (target.high - target.low)
+            share = (np.clip(model.predictions(own), target.low, target.high) - target.low) / (target.high - target.low)
             errors = np.abs(share - truth / (target.levels - 1))
             return int(FULL * len(truth) - np.ceil(FULL * np.minimum(errors, 1.0)).astype(np.int64).sum())
         shares = model.votes(own)

@@ -130,7 +130,7 @@ class Additive(FieldsOnly):
         """Return each record's probability of each class."""
         scores = self.scores(codes, n_jobs)
         if self.link == "range":
-            raise ParameterError("a regression model has no class votes; call numbers() for its predictions")
+            raise ParameterError("a regression model has no class votes; call predictions()")
         if self.link == "logistic":
             second = 1 / (1 + np.exp(-scores))
             return np.hstack([1 - second, second])
@@ -138,14 +138,14 @@ class Additive(FieldsOnly):
         probabilities: Floats = shares / shares.sum(axis=1, keepdims=True)
         return probabilities
 
-    def numbers(self, codes: NDArray[Any], n_jobs: int = 1) -> Floats:
+    def predictions(self, codes: NDArray[Any], n_jobs: int = 1) -> Floats:
         """Return each record's predicted target, within its range and in its units."""
         target = self.encoding.target
         if isinstance(target, ClassTarget):
             raise ParameterError("a classification model predicts no numeric target; call votes() for its predictions")
         share = np.clip(self.scores(codes, n_jobs)[:, 0], 0.0, 1.0)
-        numbers: Floats = target.low + share * (target.high - target.low)
-        return numbers
+        predicted: Floats = target.low + share * (target.high - target.low)
+        return predicted
 
     def noise_deviations(self, codes: NDArray[Any], n_jobs: int = 1) -> Floats:
         """Return the standard deviation of each record's scores that is due to noise, shape (n_rows, n_scores).

@@ -53,7 +53,7 @@ class Recipe:
 
 
 CONCENTRATED = Recipe("l2", 0.7, 2.0, 20)
-CONCENTRATED_NUMBERS = Recipe("l2", 1.0, 2.0, 20)
+CONCENTRATED_REGRESSION = Recipe("l2", 1.0, 2.0, 20)
 PURE = Recipe("l1", 1.0, 3.0, 30)
 
 
@@ -132,7 +132,7 @@ class Boosting:
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> BoostingPlan:
         """Divide the budget over bins, base and rounds; the rounds' total is fixed, what each gets is not."""
-        recipe = CONCENTRATED if encoding.n_classes else CONCENTRATED_NUMBERS
+        recipe = CONCENTRATED if encoding.n_classes else CONCENTRATED_REGRESSION
         if share is not None and share.epsilon is not None:
             recipe = PURE
         loss, domains, left = loss_of(encoding, recipe.norm), FeatureCodes.of(encoding), Fraction(1)

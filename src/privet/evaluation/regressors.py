@@ -9,8 +9,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from privet.estimators.learning import Hints, NumberModel
-from privet.evaluation.counting import N_GROUP_SUMS, N_SUMS, NumberSums, centre
+from privet.estimators.learning import Hints, RegressionModel
+from privet.evaluation.counting import N_GROUP_SUMS, N_SUMS, RegressorSums, centre
 from privet.evaluation.intervals import Interval, Ratio, difference_of_independent
 from privet.evaluation.results import NumberGroup
 from privet.mechanisms.release import Release
@@ -31,7 +31,7 @@ REACH_OF_NORMAL = NormalDist().inv_cdf((1 + CONFIDENT) / 2)
 
 
 @dataclass(frozen=True)
-class NumberPlan(InSequence):
+class RegressorPlan(InSequence):
     """The events of an evaluation: one for each sum; none for groups where there are no groups."""
 
     sums: tuple[Event, ...]
@@ -39,21 +39,21 @@ class NumberPlan(InSequence):
 
 
 @dataclass(frozen=True, eq=False)
-class NumberTallies:
+class RegressorTallies:
     """The released sums, over all records and over those of each group, in levels of the target."""
 
     sums: IntArray
     groups: IntArray
-    plan: NumberPlan
+    plan: RegressorPlan
 
 
 @dataclass(frozen=True, eq=False)
-class NumberEvaluator:
+class RegressorEvaluator:
     """Adds up a regressor's errors. It has the form of a learner, so that the audits of learners can look at it.
 
     Parameters
     ----------
-    model : NumberModel
+    model : RegressionModel
         The public model.
     group_feature : int, optional
         The place of the categorical column whose groups are compared, among the table's columns.
@@ -65,11 +65,11 @@ class NumberEvaluator:
     its group. Each sum is an event of its own; they are charged in sequence.
     """
 
-    model: NumberModel
+    model: RegressionModel
     group_feature: int | None = None
     bins: int = 32  # of schemas that do not set them; audits read it
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> NumberPlan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> RegressorPlan:
         """Divide the budget; nothing but the number of levels matters."""
         target = _range_of(encoding)
         top, half = target.levels - 1, target.levels // 2
@@ -91,25 +91,25 @@ class NumberEvaluator:
             given = None if share is None else share * Fraction(weight, whole)
             return terms.noise(name, given, l1=most, l2_squared=most**2, signed=signed)
 
-        return NumberPlan(tuple(part(*each) for each in sums), tuple(part(*each) for each in groups))
+        return RegressorPlan(tuple(part(*each) for each in sums), tuple(part(*each) for each in groups))
 
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: NumberPlan) -> NumberTallies:
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: RegressorPlan) -> RegressorTallies:
         """Add up once, then release."""
         encoding = table.encoding
         n_groups = 0 if self.group_feature is None else int(encoding.n_codes[self.group_feature])
-        kernel = NumberSums(self.model, _range_of(encoding), n_groups, self.group_feature)
+        kernel = RegressorSums(self.model, _range_of(encoding), n_groups, self.group_feature)
         sums, groups = np.split(table.aggregate(kernel), [N_SUMS])
         groups = groups.reshape(n_groups, N_GROUP_SUMS)
         released = [release.noisy(sums[[place]], event)[0] for place, event in enumerate(plan.sums)]
         of_groups = [release.noisy(groups[:, place], event) for place, event in enumerate(plan.groups)]
-        return NumberTallies(
+        return RegressorTallies(
             np.array(released, dtype=np.int64),
             np.stack(of_groups, axis=1) if of_groups else np.zeros((0, N_GROUP_SUMS), dtype=np.int64),
             plan,
         )
 
 
-class NumberFigures:
+class RegressorFigures:
     """All figures of a regressor, in the target's units.
 
     Sampling errors need fourth powers of errors, which were not measured. With the range as the unit an error is at
@@ -122,7 +122,7 @@ class NumberFigures:
     which leaves two points for what the bounds above are evaluated at: noisy means in place of true ones.
     """
 
-    def __init__(self, tallies: NumberTallies, target: RangeTarget, crowding: float = 1.0) -> None:
+    def __init__(self, tallies: RegressorTallies, target: RangeTarget, crowding: float = 1.0) -> None:
         top = target.levels - 1
         units = np.array([1.0, top, top**2, top**2, top])
         self.n, self.sum, self.squares, self.errors, self.absolute = (float(each) for each in tallies.sums / units)

@@ -1,16 +1,16 @@
-"""Pictures of how far a regressor's numbers are from the true ones, on public records."""
+"""Pictures of how far a regressor's predictions are from the truth, on public records."""
 
 from __future__ import annotations
 
 from privet.markup import Markup, figure, table, tag
 from privet.report.canvas import Canvas
-from privet.report.evaluation import NumberEvaluation
+from privet.report.evaluation import RegressionEvaluation
 from privet.report.insight import plain
 
 _SIZE = {"width": 430, "height": 300, "left": 58, "bottom": 46}
 
 
-def predicted_against_true(evaluation: NumberEvaluation) -> Markup | None:
+def predicted_against_true(evaluation: RegressionEvaluation) -> Markup | None:
     """Draw groups of similar predictions against the true targets; None where there are too few records."""
     groups = evaluation.groups
     if len(groups) < 2:
@@ -43,7 +43,7 @@ def predicted_against_true(evaluation: NumberEvaluation) -> Markup | None:
     return tag("div", figure(picture, caption), tag("details", tag("summary", "numbers"), numbers))
 
 
-def residuals(evaluation: NumberEvaluation) -> Markup | None:
+def residuals(evaluation: RegressionEvaluation) -> Markup | None:
     """Draw how often predictions are off by how much."""
     shares, width = evaluation.residual_shares, evaluation.residual_width
     if not shares or width <= 0:
