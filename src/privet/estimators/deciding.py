@@ -12,7 +12,7 @@ from privet.estimators.objectives import Objective, class_weights
 from privet.parameters import threads
 from privet.progress import counting_records
 from privet.schema.encoding import ClassTarget
-from privet.tables.protocol import Floats
+from privet.tables.protocol import Floats, IntArray
 
 SMALLEST = 1e-12  # a share of zero counts as this where numbers must be finite
 
@@ -59,10 +59,10 @@ class Deciding:
         labels: NDArray[Any] = self.classes_[winners]
         return labels
 
-    def decided(self, shares: Floats) -> NDArray[np.int64]:
+    def decided(self, shares: Floats) -> IntArray:
         """Return the number of the class that is predicted for each row of shares, the first of equals."""
         weights = self._class_weights()
-        winners: NDArray[np.int64] = (shares if weights is None else shares * weights).argmax(axis=1)
+        winners: IntArray = (shares if weights is None else shares * weights).argmax(axis=1)
         return winners
 
     def _class_weights(self) -> Floats | None:

@@ -46,7 +46,7 @@ class ScoreCells:
     exact: bool
     decision: float = DECISION
 
-    def of(self, shares: Floats) -> NDArray[np.int64]:
+    def of(self, shares: Floats) -> IntArray:
         """Return the cell of each share. Each depends on that share alone."""
         below = np.searchsorted(self.marks, shares, side="left")
         return (below + np.searchsorted(self.marks, shares, side="right") if self.exact else below).astype(np.int64)

@@ -13,6 +13,7 @@ from privet.exports.scoring import refuse_objective
 from privet.exports.thresholds import ThresholdTree, forest_of, threshold_trees
 from privet.models.forest import Forest
 from privet.models.regression_forest import RegressionForest
+from privet.tables.protocol import IntArray
 
 _LEAF = -2  # what scikit-learn writes into feature and threshold of a leaf
 
@@ -97,7 +98,7 @@ class _Arrays(SimpleNamespace):
             value=value[:, None, :],
         )
 
-    def apply(self, X: Any) -> NDArray[np.int64]:
+    def apply(self, X: Any) -> IntArray:
         """Return the leaf that each row comes to."""
         codes = np.asarray(X)
         node = np.zeros(len(codes), np.int64)

@@ -22,10 +22,10 @@ from privet.models.forest import Forest
 from privet.models.regression_forest import RegressionForest
 from privet.schema.encoding import ClassTarget, Column, Encoding, RangeTarget
 from privet.schema.readings import TRUTH, Buckets, Days, Levels, Part, Truth
+from privet.tables.protocol import Floats, IntArray
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.structure import FeatureCodes, Splits
 
-Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 Link = Literal["shares", "lifted", "logistic", "softmax", "range"]
@@ -134,7 +134,7 @@ class Scoring:
         """The classes; none for a regression."""
         return self.target.classes if isinstance(self.target, ClassTarget) else ()
 
-    def children(self, node: int) -> NDArray[np.int64]:
+    def children(self, node: int) -> IntArray:
         """Return the child that each code of a node's feature leads to."""
         assert self.trees is not None
         splits, feature = self.trees.splits, int(self.trees.splits.feature[node])
@@ -266,7 +266,7 @@ def _cuts_that_matter(whole: Scoring) -> list[Bools]:
     return kept
 
 
-def _new_codes(feature: CodedFeature, keep: Bools) -> NDArray[np.int64]:
+def _new_codes(feature: CodedFeature, keep: Bools) -> IntArray:
     """Return the new code of each old one."""
     if feature.cuts is None:
         return np.arange(feature.n_codes)
@@ -275,15 +275,13 @@ def _new_codes(feature: CodedFeature, keep: Bools) -> NDArray[np.int64]:
     return np.concatenate([of_values, of_others])
 
 
-def _fewer_cuts(feature: CodedFeature, keep: Bools, new_codes: NDArray[np.int64]) -> CodedFeature:
+def _fewer_cuts(feature: CodedFeature, keep: Bools, new_codes: IntArray) -> CodedFeature:
     cuts = None if feature.cuts is None else tuple(np.asarray(feature.cuts)[keep].tolist())
     missing, unknown = int(new_codes[feature.missing]), int(new_codes[feature.unknown])
     return replace(feature, cuts=cuts, n_codes=int(new_codes[-1]) + 1, missing=missing, unknown=unknown)
 
 
-def _fewer_rows(
-    table: ScoreTable, features: tuple[CodedFeature, ...], new_codes: list[NDArray[np.int64]]
-) -> ScoreTable:
+def _fewer_rows(table: ScoreTable, features: tuple[CodedFeature, ...], new_codes: list[IntArray]) -> ScoreTable:
     values = table.values.reshape(*(features[feature].n_codes for feature in table.features), -1)
     for axis, feature in enumerate(table.features):
         _, first = np.unique(new_codes[feature], return_index=True)
@@ -291,9 +289,7 @@ def _fewer_rows(
     return ScoreTable(table.features, np.ascontiguousarray(values.reshape(-1, table.values.shape[1])))
 
 
-def _fewer_codes(
-    trees: ExplicitTrees, features: tuple[CodedFeature, ...], new_codes: list[NDArray[np.int64]]
-) -> ExplicitTrees:
+def _fewer_codes(trees: ExplicitTrees, features: tuple[CodedFeature, ...], new_codes: list[IntArray]) -> ExplicitTrees:
     n_codes = np.array([feature.n_codes for feature in features], dtype=np.int64)
     missing = np.where(trees.domains.missing >= 0, n_codes - 1, -1)
     n_cells = np.where(trees.domains.ordered & (missing >= 0), n_codes - 1, n_codes)

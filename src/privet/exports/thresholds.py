@@ -17,6 +17,7 @@ from privet.errors import ParameterError
 from privet.learners.boosting.additive import Additive
 from privet.models.forest import Forest
 from privet.models.regression_forest import RegressionForest
+from privet.tables.protocol import IntArray
 from privet.trees.explicit_trees import ExplicitTrees
 
 MOST_NODES = 1 << 20
@@ -149,7 +150,7 @@ class _Writer:
             )
         return tree.add(volume, leaf)
 
-    def _node(self, tree: ThresholdTree, node: int, reach: list[NDArray[np.int64]], volume: float) -> int:
+    def _node(self, tree: ThresholdTree, node: int, reach: list[IntArray], volume: float) -> int:
         """Write a node; `reach` are the codes of each feature that can come to it."""
         feature = int(self._trees.splits.feature[node])
         if feature < 0:
@@ -164,8 +165,8 @@ class _Writer:
         self,
         tree: ThresholdTree,
         feature: int,
-        runs: list[tuple[NDArray[np.int64], int]],
-        reach: list[NDArray[np.int64]],
+        runs: list[tuple[IntArray, int]],
+        reach: list[IntArray],
         volume: float,
     ) -> int:
         """Tell runs of codes apart by thresholds, halving their number each time."""
@@ -182,7 +183,7 @@ class _Writer:
         tree.right[here] = self._search(tree, feature, runs[middle:], reach, volume * (1 - share))
         return here
 
-    def _children(self, node: int, feature: int, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _children(self, node: int, feature: int, codes: IntArray) -> IntArray:
         """Return the child that each code leads to."""
         splits, first = self._trees.splits, np.int64(self._trees.first_child[node])
         if self._trees.n_children[node] > 2:
@@ -193,5 +194,5 @@ class _Writer:
             second = (codes > int(splits.cut[node])).astype(np.int64)
             if splits.missing_first[node]:
                 second[codes == self._trees.domains.missing[feature]] = 0
-        children: NDArray[np.int64] = first + second
+        children: IntArray = first + second
         return children

@@ -18,6 +18,7 @@ from scipy.special import ndtr
 
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Column, Encoding, RangeTarget
+from privet.tables.protocol import IntArray
 
 FACTORS = 4  # hidden ones, which make features go together
 SHARED = 0.7  # of a feature's variance that is due to them
@@ -180,11 +181,11 @@ class _Shape:
             return places
         return (self._coded(self._column, places) + 0.5) / self._column.n_values
 
-    def codes(self, column: Column, places: NDArray[np.float64], gaps: NDArray[np.float64]) -> NDArray[np.int64]:
+    def codes(self, column: Column, places: NDArray[np.float64], gaps: NDArray[np.float64]) -> IntArray:
         """Return codes on the grid of a column, some of them missing."""
         return np.where(gaps < self._missing, column.code_of_missing, self._coded(column, places))
 
-    def _coded(self, column: Column, places: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _coded(self, column: Column, places: NDArray[np.float64]) -> IntArray:
         if column.ordered:
             codes = (places**self._power * column.n_values).astype(np.int64)
         else:

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled, inlined, inner, merged
+from privet.tables.protocol import IntArray
 
 LIMIT = 2**47
 # Returned by a sampler when the digits ran out; no draw ever has this value.
@@ -43,7 +44,7 @@ _TWO: Any = np.int64(2)
 
 Digits = NDArray[np.uint16]
 Powers = NDArray[np.uint16]
-Cursor = NDArray[np.int64]
+Cursor = IntArray
 
 
 @lru_cache(maxsize=64)
@@ -253,7 +254,7 @@ def coin_gap(gap: int, p: int, q: int, tossed: int, powers: Powers, digits: Digi
 
 
 @inlined
-def largest(scores: NDArray[np.int64]) -> int:
+def largest(scores: IntArray) -> int:
     """Return the largest score; numba's own maximum takes long to compile."""
     top = scores[0]
     for score in scores:
@@ -263,7 +264,7 @@ def largest(scores: NDArray[np.int64]) -> int:
 
 @inlined
 def permute_and_flip(
-    scores: NDArray[np.int64], p: int, q: int, powers: Powers, heads: NDArray[np.int64], digits: Digits, cursor: Cursor
+    scores: IntArray, p: int, q: int, powers: Powers, heads: IntArray, digits: Digits, cursor: Cursor
 ) -> int:
     """Toss every candidate's coin exp(-(max - score) p/q); one of those that show heads wins, all equally likely.
 
@@ -290,9 +291,7 @@ def permute_and_flip(
 
 
 @inlined
-def exponential_mechanism(
-    scores: NDArray[np.int64], p: int, q: int, powers: Powers, digits: Digits, cursor: Cursor
-) -> int:
+def exponential_mechanism(scores: IntArray, p: int, q: int, powers: Powers, digits: Digits, cursor: Cursor) -> int:
     """Visit candidates at random, again and again; the first whose coin exp(-(max - score) p/q) succeeds wins."""
     top = largest(scores)
     while True:
@@ -307,7 +306,7 @@ def exponential_mechanism(
 
 
 @compiled
-def fill_laplace(s: int, d: int, out: NDArray[np.int64], digits: Digits, progress: Cursor) -> None:
+def fill_laplace(s: int, d: int, out: IntArray, digits: Digits, progress: Cursor) -> None:
     """Draw out[progress[0]:], from digits[progress[1]:] on, until done or dry; progress[2:] is room for a cursor."""
     cursor = progress[2:]
     cursor[0] = progress[1]
@@ -320,7 +319,7 @@ def fill_laplace(s: int, d: int, out: NDArray[np.int64], digits: Digits, progres
 
 
 @compiled
-def fill_gaussian(s: int, d: int, out: NDArray[np.int64], digits: Digits, progress: Cursor) -> None:
+def fill_gaussian(s: int, d: int, out: IntArray, digits: Digits, progress: Cursor) -> None:
     """As `fill_laplace`, for the discrete Gaussian."""
     cursor = progress[2:]
     cursor[0] = progress[1]
@@ -334,12 +333,12 @@ def fill_gaussian(s: int, d: int, out: NDArray[np.int64], digits: Digits, progre
 
 @compiled
 def fill_flips(
-    scores: NDArray[np.int64],
+    scores: IntArray,
     p: int,
     q: int,
-    heads: NDArray[np.int64],
+    heads: IntArray,
     powers: Powers,
-    out: NDArray[np.int64],
+    out: IntArray,
     digits: Digits,
     progress: Cursor,
 ) -> bool:
@@ -360,11 +359,11 @@ def fill_flips(
 
 @compiled
 def fill_exponential(
-    scores: NDArray[np.int64],
+    scores: IntArray,
     p: int,
     q: int,
     powers: Powers,
-    out: NDArray[np.int64],
+    out: IntArray,
     digits: Digits,
     progress: Cursor,
 ) -> bool:

@@ -25,7 +25,7 @@ from privet.privacy.terms import Allowance
 from privet.schema.domains import Numeric
 from privet.schema.schema import Neighbours, Schema
 from privet.tables.described import Described
-from privet.tables.protocol import Block
+from privet.tables.protocol import Block, IntArray
 from privet.tables.reading import closing_afterwards, described, encode_table, of_width
 
 __all__ = ["Measured", "noisy_row_count", "private_bounds"]
@@ -124,7 +124,7 @@ def _records(frame: Any, grounds: Grounds) -> int:
 class _Counting:
     """A kernel: how many records a block has."""
 
-    def __call__(self, block: Block) -> NDArray[np.int64]:
+    def __call__(self, block: Block) -> IntArray:
         return np.array([len(block.target)], dtype=np.int64)
 
 
@@ -204,7 +204,7 @@ def private_bounds(
     return Measured(Numeric(float(cuts[lower]), float(cuts[upper]), grid=limits.grid), release.ledger)
 
 
-def _sides(values: Any, cuts: NDArray[np.float64], grounds: Grounds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _sides(values: Any, cuts: NDArray[np.float64], grounds: Grounds) -> tuple[IntArray, IntArray]:
     """Count the values at or below each cut, and those above it."""
     read = read_values(values)
     if read.kind in ("unsupported", "date"):

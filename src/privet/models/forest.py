@@ -14,6 +14,7 @@ from privet.models.leaf_sums import node_sums
 from privet.randomness.hashing import mix
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding, FieldsOnly
+from privet.tables.protocol import IntArray
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels.vote import MOST_PACKED_TREES, count_labels, count_packed, pack_labels, sum_values
@@ -80,7 +81,7 @@ class LeafCounts:
     *Privacy.* "Empty" always means empty after noise: nothing here sees more than the released counts.
     """
 
-    counts: NDArray[np.int64]
+    counts: IntArray
     empty: Empty = "back_off"
     seed: int = 0
 
@@ -312,7 +313,7 @@ class Forest(FieldsOnly):
             votes[np.flatnonzero(voting), self._labels[voting]] = 1.0
         return votes if self.weights is None or not weighted else votes * self.weights
 
-    def predict(self, codes: NDArray[Any], n_jobs: int = 1, rng: PublicRng | None = None) -> NDArray[np.int64]:
+    def predict(self, codes: NDArray[Any], n_jobs: int = 1, rng: PublicRng | None = None) -> IntArray:
         """Return the number of the class that wins, the first of equals; probabilistic voting draws it with `rng`."""
         votes = self.votes(codes, n_jobs)
         if self.voting != "probabilistic":
@@ -321,7 +322,7 @@ class Forest(FieldsOnly):
             raise ParameterError("probabilistic voting draws the class: pass rng, a public generator")
         # The last boundary is left out: rounding must not let a draw fall beyond the last class.
         boundaries = votes.cumsum(axis=1)[:, :-1]
-        drawn: NDArray[np.int64] = (rng.random((len(votes), 1)) >= boundaries).sum(axis=1)
+        drawn: IntArray = (rng.random((len(votes), 1)) >= boundaries).sum(axis=1)
         return drawn
 
     def class_frequencies(self) -> NDArray[np.float64] | None:

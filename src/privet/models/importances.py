@@ -5,20 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.errors import ParameterError
 from privet.models.leaf_sums import node_sums
+from privet.tables.protocol import Floats, IntArray
 from privet.trees.explicit_trees import ExplicitTrees
 
 if TYPE_CHECKING:
     from privet.models.forest import Forest
     from privet.models.regression_forest import RegressionForest
 
-Floats = NDArray[np.float64]
 
-
-def impurity_decreases(forest: Forest, counts: NDArray[np.int64]) -> Floats | None:
+def impurity_decreases(forest: Forest, counts: IntArray) -> Floats | None:
     """Return for each feature how much its splits lower the count-weighted Gini impurity, adding up to one (or zero).
 
     Counts below zero are taken as zero, and a split never counts for less than nothing: with noisy counts, children may
@@ -76,7 +74,7 @@ def _count_gini(counts: Floats) -> Floats:
     return impurity
 
 
-def _of_children(trees: ExplicitTrees, nodes: NDArray[np.int64], impurity: Floats) -> Floats:
+def _of_children(trees: ExplicitTrees, nodes: IntArray, impurity: Floats) -> Floats:
     """Return the children's impurities added up, for each node; the children of a node stand side by side."""
     before = np.concatenate([[0.0], np.cumsum(impurity)])
     first = trees.first_child[nodes].astype(np.int64)

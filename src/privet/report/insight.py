@@ -18,6 +18,7 @@ from privet.models.reading import code_in_words, interval_in_words
 from privet.models.regression_forest import RegressionForest
 from privet.parameters import public_rng
 from privet.schema.encoding import Column, Encoding
+from privet.tables.protocol import IntArray
 
 ROWS = 2_000
 ROWS_PER_CODE = 400
@@ -40,7 +41,7 @@ class VoteCurve:
     """
 
     feature: int
-    ends: NDArray[np.int64]
+    ends: IntArray
     votes: NDArray[np.float64]
 
 
@@ -83,7 +84,7 @@ def shape(model: Any, feature: int) -> VoteCurve:
     return VoteCurve(feature, ends[kept], votes[kept])
 
 
-def _ends(model: Any, feature: int) -> NDArray[np.int64]:
+def _ends(model: Any, feature: int) -> IntArray:
     """Return the last codes of all steps that a feature can have; only some where there are very many."""
     column = model.encoding.columns[feature]
     if not column.ordered:

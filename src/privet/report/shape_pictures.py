@@ -9,19 +9,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.markup import Markup, tag
 from privet.models.axes import grid_ticks, short, shortened
 from privet.report.canvas import Canvas, stairs
 from privet.report.charts import legend
 from privet.schema.encoding import Column
+from privet.tables.protocol import Floats
 
 CATEGORIES = 8
 _ROW, _LETTERS = 20, 18  # pixels of a category's row, and letters of its name
 _MISSING = 1.12  # where missing values stand, right of the grid that ends at 1
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from privet.errors import SchemaError
 from privet.frames.columns import read_values
 from privet.frames.opening import open_frame
 from privet.randomness.hashing import siphash_rows
+from privet.tables.protocol import IntArray
 
 _MOST_DIGITS_OF_AN_ID = 4000  # Python itself refuses to write much longer numbers
 
@@ -172,7 +173,7 @@ def _text_of_decimal(value: Decimal) -> str | None:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _number_texts(texts: Iterable[str | None]) -> tuple[NDArray[np.int64], NDArray[np.uint64], tuple[str, ...]]:
+def _number_texts(texts: Iterable[str | None]) -> tuple[IntArray, NDArray[np.uint64], tuple[str, ...]]:
     """Number the strings in order of appearance, with -1 for None, and hash each to a word."""
     every = list(texts)
     distinct = [text for text in dict.fromkeys(every) if text is not None]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError
+from privet.tables.protocol import IntArray
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.kernels import complete
 from privet.trees.kernels.bits import BitTests, bit_tests
@@ -52,7 +53,7 @@ class CompleteTrees(Trees):
         return int(self.splits.feature.shape[0])
 
     @property
-    def leaf_offsets(self) -> NDArray[np.int64]:
+    def leaf_offsets(self) -> IntArray:
         """Where each tree's leaf ids begin; one entry more than there are trees."""
         return np.arange(self.n_trees + 1, dtype=np.int64) << self.depth
 
@@ -116,6 +117,6 @@ class CompleteTrees(Trees):
             signed, scratch = block.view(tests.low.dtype), np.zeros((UPPER_ROOM, BLOCK_ROWS), tests.low.dtype)
             complete.route_thresholds(codes, start, stop, tests, self.depth, first_tree, block, signed, scratch, out)
 
-    def route_assigned(self, codes: NDArray[Any], trees: NDArray[np.int64]) -> NDArray[np.int32]:
+    def route_assigned(self, codes: NDArray[Any], trees: IntArray) -> NDArray[np.int32]:
         """Return the leaf id of each row in its own tree only; -1 where there is no such tree."""
         return complete.route_assigned(codes, trees, self._tests, self.depth)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from privet.compiling import compiled
 from privet.errors import ParameterError
+from privet.tables.protocol import IntArray
 from privet.trees.kernels import explicit
 from privet.trees.kernels.blocks import BLOCK_ROWS
 from privet.trees.kernels.node_tests import Nodes, NodeTests
@@ -29,7 +30,7 @@ from privet.trees.structure import (
 
 
 @compiled
-def _count_levels(first_child: NDArray[np.int32], n_children: NDArray[np.int32], level: NDArray[np.int64]) -> None:
+def _count_levels(first_child: NDArray[np.int32], n_children: NDArray[np.int32], level: IntArray) -> None:
     """Number the levels of all nodes; children come after their parents."""
     for node in range(level.size):
         for child in range(first_child[node], first_child[node] + n_children[node]):
@@ -63,8 +64,8 @@ class ExplicitTrees(Trees):
     first_child: NDArray[np.int32]
     n_children: NDArray[np.int32]
     leaf: NDArray[np.int32]
-    tree_offsets: NDArray[np.int64]
-    leaves_per_tree: NDArray[np.int64]
+    tree_offsets: IntArray
+    leaves_per_tree: IntArray
 
     def __post_init__(self) -> None:
         self.check()
@@ -116,7 +117,7 @@ class ExplicitTrees(Trees):
         return len(self.tree_offsets) - 1
 
     @cached_property
-    def leaf_offsets(self) -> NDArray[np.int64]:
+    def leaf_offsets(self) -> IntArray:
         """Where each tree's leaf ids begin; one entry more than there are trees."""
         return np.concatenate([[0], np.cumsum(self.leaves_per_tree)])
 
@@ -133,7 +134,7 @@ class ExplicitTrees(Trees):
         leaf_base = np.cumsum([0] + [forest.n_leaves for forest in forests])
         check_number_of_leaves(int(leaf_base[-1]))
 
-        def moved(arrays: list[NDArray[np.int32]], base: NDArray[np.int64], lowest: int) -> NDArray[np.int32]:
+        def moved(arrays: list[NDArray[np.int32]], base: IntArray, lowest: int) -> NDArray[np.int32]:
             parts = [np.where(array < lowest, array, array + by) for array, by in zip(arrays, base, strict=False)]
             return np.concatenate(parts).astype(np.int32)
 
@@ -161,7 +162,7 @@ class ExplicitTrees(Trees):
         return self
 
     @cached_property
-    def depths(self) -> NDArray[np.int64]:
+    def depths(self) -> IntArray:
         """The depth of each tree."""
         level = np.zeros(self.leaf.size, np.int64)
         _count_levels(self.first_child, self.n_children, level)
@@ -188,7 +189,7 @@ class ExplicitTrees(Trees):
         block = np.zeros(self._tests.columns.source.size * BLOCK_ROWS, codes.dtype)
         explicit.route_explicit(codes, start, stop, self._tests, self._nodes, first_tree, block, out)
 
-    def route_assigned(self, codes: NDArray[Any], trees: NDArray[np.int64]) -> NDArray[np.int32]:
+    def route_assigned(self, codes: NDArray[Any], trees: IntArray) -> NDArray[np.int32]:
         """Return the leaf id of each row in its own tree only; -1 where there is no such tree."""
         return explicit.route_explicit_assigned(codes, trees, self._tests, self._nodes)
 

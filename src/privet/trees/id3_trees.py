@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.errors import ParameterError
 from privet.randomness.public import PublicRng
+from privet.tables.protocol import IntArray
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.structure import FeatureCodes, Splits
 
@@ -35,9 +35,7 @@ def draw_id3_trees(
         raise ParameterError("no feature has more than one value, so there is nothing to split: declare more values")
     sizes = domains.n_codes[allowed]
     tree, path = np.arange(n_trees), np.zeros((n_trees, 0), np.int64)  # path: which features a node's path has used
-    levels: list[
-        tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
-    ] = []  # tree, feature, number of children
+    levels: list[tuple[IntArray, IntArray, IntArray]] = []  # tree, feature, number of children
     for _ in range(min(depth, allowed.size)):
         chosen = _unused(path, allowed.size, rng)
         children = sizes[chosen]
@@ -48,7 +46,7 @@ def draw_id3_trees(
     return _assemble(domains, n_trees, levels)
 
 
-def _unused(path: NDArray[np.int64], n_features: int, rng: PublicRng) -> NDArray[np.int64]:
+def _unused(path: IntArray, n_features: int, rng: PublicRng) -> IntArray:
     """Draw for each node a feature that is not on its path, some nodes at a time: memory does not grow with them."""
     chosen = np.zeros(len(path), np.int64)
     at_once = max(1, _DRAWS_AT_ONCE // n_features)
@@ -60,9 +58,7 @@ def _unused(path: NDArray[np.int64], n_features: int, rng: PublicRng) -> NDArray
     return chosen
 
 
-def _assemble(
-    domains: FeatureCodes, n_trees: int, levels: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]
-) -> ExplicitTrees:
+def _assemble(domains: FeatureCodes, n_trees: int, levels: list[tuple[IntArray, IntArray, IntArray]]) -> ExplicitTrees:
     """Put the nodes of all levels into the order of trees; a stable sort keeps siblings together, after parents."""
     tree, feature, n_children = (np.concatenate(arrays) for arrays in zip(*levels, strict=True))
     starts = np.cumsum([0] + [len(level[0]) for level in levels])

@@ -135,7 +135,7 @@ class RandomTrees(Trees):
         return self.max_leaves if self.in_buckets else 1 << self.depth
 
     @property
-    def leaf_offsets(self) -> NDArray[np.int64]:
+    def leaf_offsets(self) -> IntArray:
         """Where each tree's leaf ids begin; one entry more than there are trees."""
         return np.arange(self.n_trees + 1, dtype=np.int64) * self.leaves_per_tree
 
@@ -143,7 +143,7 @@ class RandomTrees(Trees):
         """Write leaf ids of rows start..stop (a block at most) in trees from `first_tree` on, one a row of `out`."""
         self._route(codes, start, stop, np.zeros(0, np.int64), first_tree, out)
 
-    def route_assigned(self, codes: NDArray[Any], trees: NDArray[np.int64]) -> NDArray[np.int32]:
+    def route_assigned(self, codes: NDArray[Any], trees: IntArray) -> NDArray[np.int32]:
         """Return the leaf id of each row in its own tree only; -1 where there is no such tree."""
         leaves = np.full((1, trees.size), -1, np.int32)
         if trees.size:

@@ -19,9 +19,9 @@ from enum import IntEnum
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.compiling import compiled, inlined
+from privet.tables.protocol import IntArray
 
 
 class ScoreKind(IntEnum):
@@ -133,7 +133,7 @@ def child_score(kind: int, total: int, largest: int, squares: int) -> int:
 
 
 @compiled
-def score_of_counts(kind: int, counts: NDArray[np.int64]) -> int:
+def score_of_counts(kind: int, counts: IntArray) -> int:
     """Return the score of one child with these class counts."""
     total = largest = squares = 0
     for count in counts:

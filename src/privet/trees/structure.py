@@ -38,9 +38,9 @@ class FeatureCodes:
     """
 
     ordered: NDArray[np.bool_]
-    n_codes: NDArray[np.int64]
-    n_cells: NDArray[np.int64]
-    missing: NDArray[np.int64]
+    n_codes: IntArray
+    n_cells: IntArray
+    missing: IntArray
 
     @classmethod
     def of(cls, encoding: Encoding) -> Self:
@@ -146,7 +146,7 @@ class Splits:
     set_index: NDArray[np.int32]
     sets: NDArray[np.uint64]
 
-    def in_set(self, number: int | NDArray[np.int64], code: int | NDArray[np.int64]) -> NDArray[np.bool_]:
+    def in_set(self, number: int | IntArray, code: int | IntArray) -> NDArray[np.bool_]:
         """Return which codes are in which sets; numbers of sets and codes are matched as NumPy matches shapes."""
         word, bit = np.asarray(code) >> 6, (np.asarray(code) & 63).astype(np.uint64)
         inside: NDArray[np.bool_] = (self.sets[number, word] >> bit & np.uint64(1)).astype(np.bool_)
@@ -327,7 +327,7 @@ class Trees(FieldsOnly, ABC):
 
     @property
     @abstractmethod
-    def leaf_offsets(self) -> NDArray[np.int64]:
+    def leaf_offsets(self) -> IntArray:
         """Where each tree's leaf ids begin; one entry more than there are trees."""
 
     @abstractmethod
@@ -335,7 +335,7 @@ class Trees(FieldsOnly, ABC):
         """Write leaf ids of rows start..stop (a block at most) in trees from `first_tree` on, one a row of `out`."""
 
     @abstractmethod
-    def route_assigned(self, codes: NDArray[Any], trees: NDArray[np.int64]) -> NDArray[np.int32]:
+    def route_assigned(self, codes: NDArray[Any], trees: IntArray) -> NDArray[np.int32]:
         """Return the leaf id of each row in its own tree only; -1 where there is no such tree."""
 
     @property

@@ -20,6 +20,7 @@ from privet.privacy.terms import Allowance, Terms
 from privet.schema.domains import Categorical
 from privet.schema.schema import Schema
 from privet.tables import Block, MemoryTable, Table
+from privet.tables.protocol import IntArray
 
 FALSE_ALARM = 1e-9  # the largest probability of a false alarm, in each check that counts draws
 ROWS = 4_096
@@ -27,7 +28,6 @@ LAGS = range(1, 9)  # distances between records whose coins are compared
 HALVES = (Fraction(1, 2), Fraction(1, 2))
 UNEVEN = (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2))
 FLAW = "uses of secret coins share them, or coins are not random"
-Parts = NDArray[np.int64]
 
 
 def is_unlikely(count: int, trials: int, probability: float, level: float) -> bool:
@@ -60,7 +60,7 @@ def coins_audit(releases: int) -> list[Finding]:
         How many releases toss coins, each as for one fit.
     """
     table = _records()
-    uses: list[Parts] = []
+    uses: list[IntArray] = []
     overlap = ""
     for _ in range(releases):
         release = fresh_release()
@@ -84,11 +84,11 @@ def _records() -> Table:
     return MemoryTable(encoding, bits.astype(encoding.dtype)[np.newaxis], bits.astype(np.int32))
 
 
-def _parts(divided: Table) -> Parts:
+def _parts(divided: Table) -> IntArray:
     """Read the part of each record off a table whose records have been divided."""
-    found: list[Parts] = []
+    found: list[IntArray] = []
 
-    def look(block: Block) -> Parts:
+    def look(block: Block) -> IntArray:
         (state,) = block.state.values()
         found.append(np.asarray(state, dtype=np.int64))
         return np.zeros(1, dtype=np.int64)
@@ -102,7 +102,7 @@ def _mixture_of(weights: tuple[Fraction, ...]) -> Mixture:
     return Mixture(weights, (Sequential(()),) * len(weights))
 
 
-def _mixture(release: Release, table: Table, weights: tuple[Fraction, ...]) -> tuple[Parts, str]:
+def _mixture(release: Release, table: Table, weights: tuple[Fraction, ...]) -> tuple[IntArray, str]:
     """Return the part in which each record has its label, and a problem if that is not exactly one part."""
     with release.mixture(table, _mixture_of(weights)) as views:
         seen = np.stack([gathered(view).records[:, -1] >= 0 for view in views])
@@ -125,7 +125,7 @@ def _keys(releases: int) -> str:
     return "" if len(set(keys)) == len(keys) else f"{len(keys)} uses of coins have {len(set(keys))} keys"
 
 
-def _dependence(uses: list[Parts]) -> str:
+def _dependence(uses: list[IntArray]) -> str:
     """Coins agree half of the time: between uses, between nearby records, and with a fixed half."""
     questions = list(_agreements(uses))
     for what, agreed, trials in questions:
@@ -134,7 +134,7 @@ def _dependence(uses: list[Parts]) -> str:
     return ""
 
 
-def _agreements(uses: list[Parts]) -> Iterator[tuple[str, int, int]]:
+def _agreements(uses: list[IntArray]) -> Iterator[tuple[str, int, int]]:
     for a, b in combinations(uses, 2):
         yield "two uses of coins", int((a == b).sum()), ROWS
     for parts in uses:

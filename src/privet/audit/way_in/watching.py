@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from privet.audit.report import Finding
@@ -19,6 +18,7 @@ from privet.estimators.base import PrivateEstimator
 from privet.estimators.learning import Learner
 from privet.schema.schema import Schema
 from privet.tables import Block, Table
+from privet.tables.protocol import IntArray
 
 PLACE_STATE = "place in the table"  # derived to check that state stays with its record
 
@@ -39,9 +39,9 @@ class Arrived:
         How many blocks there were.
     """
 
-    places: NDArray[np.int64]
-    records: NDArray[np.int64]
-    derived: NDArray[np.int64]
+    places: IntArray
+    records: IntArray
+    derived: IntArray
     n_blocks: int
 
     def counted(self) -> Counter[tuple[int, ...]]:
@@ -53,9 +53,9 @@ class Arrived:
 class Gather:
     """Kernel: keep what every block shows; nothing is added up."""
 
-    shown: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = field(default_factory=list)
+    shown: list[tuple[IntArray, IntArray, IntArray]] = field(default_factory=list)
 
-    def __call__(self, block: Block) -> NDArray[np.int64]:
+    def __call__(self, block: Block) -> IntArray:
         """Keep the records of a block."""
         records = np.vstack([block.codes.astype(np.int64), block.target.astype(np.int64)[np.newaxis]]).T
         places = block.rows.astype(np.int64)
@@ -67,7 +67,7 @@ class Gather:
 class OwnPlace:
     """Kernel: each record's place."""
 
-    def __call__(self, block: Block) -> NDArray[np.int64]:
+    def __call__(self, block: Block) -> IntArray:
         """Return the place of each record of a block."""
         return block.rows.astype(np.int64)
 

@@ -183,7 +183,7 @@ class CellClassCounts:
     sizes: tuple[int, ...]
     n_classes: int
 
-    def __call__(self, block: Block) -> NDArray[np.int64]:
+    def __call__(self, block: Block) -> IntArray:
         """Return int64 counts of shape (number of cells, n_classes)."""
         cell, n_cells = np.zeros(block.target.size, np.int64), 1
         for feature, size in zip(self.features, self.sizes, strict=True):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from privet.compiling import compiled
 from privet.learners.multinomial_forest.honest_scores import CandidateLimits, purity
+from privet.tables.protocol import IntArray
 
 
 class RareCodes(NamedTuple):
@@ -29,7 +30,7 @@ class RareCodes(NamedTuple):
         The common code; -1 for a feature that is counted by itself.
     """
 
-    begins: NDArray[np.int64]
+    begins: IntArray
     features: NDArray[np.int32]
     places: NDArray[np.int32]
     common: NDArray[np.int32]
@@ -56,11 +57,11 @@ class RareCounts(NamedTuple):
     totals: NDArray[np.int32]
     varies: NDArray[np.bool_]
     varying: NDArray[np.int32]
-    n_varying: NDArray[np.int64]
+    n_varying: IntArray
 
 
 @compiled
-def make_rare_counts(rare: RareCodes, n_codes: NDArray[np.int64], n_classes: int) -> RareCounts:
+def make_rare_counts(rare: RareCodes, n_codes: IntArray, n_classes: int) -> RareCounts:
     """Make memory for a tree, used by one node after the other."""
     all_codes, n_features = 0, rare.common.size
     for j in range(n_features):
@@ -109,9 +110,9 @@ def complete_counts(histogram: NDArray[np.int32], common: int, totals: NDArray[n
 
 @compiled
 def best_of_pairs(
-    starts: NDArray[np.int64],
-    n_codes: NDArray[np.int64],
-    n_each: NDArray[np.int64],
+    starts: IntArray,
+    n_codes: IntArray,
+    n_each: IntArray,
     entropy: bool,
     x_log_x: Any,
     wanted: CandidateLimits,
@@ -141,7 +142,7 @@ def best_of_pairs(
 
 
 @compiled
-def forget_counts(starts: NDArray[np.int64], n_codes: NDArray[np.int64], counts: RareCounts) -> None:
+def forget_counts(starts: IntArray, n_codes: IntArray, counts: RareCounts) -> None:
     """Set everything back to zero, by what the node had and not by how many features there are."""
     width = counts.totals.size
     for j in counts.varying[: counts.n_varying[0]]:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled, inner
+from privet.tables.protocol import IntArray
 
 # Kinds of features. Codes are as the grower lays them out: of an ordered feature with missing values, code 0 is
 # "missing" and all others are one higher, so that missing values come before all others.
@@ -41,11 +42,11 @@ class Scratch(NamedTuple):
 
     histogram: NDArray[np.int32]
     whole: NDArray[np.int32]
-    keys: NDArray[np.int64]
+    keys: IntArray
     codes: NDArray[np.int32]
     counts: NDArray[np.int32]
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
+    left: IntArray
+    right: IntArray
     cuts: NDArray[np.int32]
     scores: NDArray[np.float64]
 
@@ -178,7 +179,7 @@ class CandidateLimits(NamedTuple):
 def score_found_candidates(
     kind: int,
     n_found: int,
-    n_each: NDArray[np.int64],
+    n_each: IntArray,
     entropy: bool,
     x_log_x: Any,
     wanted: CandidateLimits,
@@ -213,7 +214,7 @@ def score_found_candidates(
 
 
 @inner
-def purity(counts: NDArray[np.int64], total: int, entropy: bool, x_log_x: Any) -> Any:
+def purity(counts: IntArray, total: int, entropy: bool, x_log_x: Any) -> Any:
     """Return the sum of c^2 / n, or of c log (c / n): minus n times the impurity, up to a constant."""
     value = 0.0
     if entropy:

@@ -40,6 +40,7 @@ from privet.learners.multinomial_forest.honest_scores import (
     make_scratch,
     score_found_candidates,
 )
+from privet.tables.protocol import IntArray
 
 # How a node chooses its split
 MULTINOMIAL = 0  # feature and value by softmax (Bai et al. 2021)
@@ -126,9 +127,9 @@ class LaidOutRecords(NamedTuple):
     rare: RareCodes
     places: NDArray[np.uint16]
     target: NDArray[np.int32]
-    kinds: NDArray[np.int64]
-    n_codes: NDArray[np.int64]
-    starts: NDArray[np.int64]
+    kinds: IntArray
+    n_codes: IntArray
+    starts: IntArray
     n_classes: int
     x_log_x: NDArray[np.float64]
 
@@ -149,7 +150,7 @@ class Grown(NamedTuple):
     feature: NDArray[np.int32]
     cut: NDArray[np.int32]
     first_child: NDArray[np.int32]
-    counts: NDArray[np.int64]
+    counts: IntArray
 
 
 @inner

@@ -33,6 +33,7 @@ from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 from privet.tables import Table
 from privet.tables.features import FeatureView
+from privet.tables.protocol import IntArray
 from privet.trees.exact_quantiles import COUNTS
 from privet.trees.kernels.count import LeafClassCounts
 from privet.trees.label_leaves import LabelLeavesPlan
@@ -173,7 +174,7 @@ class RandomDecisionForest:
         rng: PublicRng,
         plan: ForestPlan | LabelForestPlan,
         trees: Structure,
-        counts: NDArray[np.int64],
+        counts: IntArray,
     ) -> Forest:
         forest = Forest(table.encoding, trees, LeafCounts(counts, self.empty, derive_seed(rng)), self.voting)
         # Differs from the paper: where the classes are cut is chosen, too.

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled, inlined, inner
+from privet.tables.protocol import IntArray
 from privet.trees.kernels.blocks import BLOCK_ROWS, Codes, copy_block
 from privet.trees.kernels.node_tests import NodeTests, takes_second
 
@@ -231,7 +232,7 @@ def route_sets(
 
 
 @compiled
-def route_assigned(codes: Codes, trees: NDArray[np.int64], tests: NodeTests, depth: int) -> NDArray[np.int32]:
+def route_assigned(codes: Codes, trees: IntArray, tests: NodeTests, depth: int) -> NDArray[np.int32]:
     """Route each row through its own tree only; -1 for a row whose tree number is not that of a tree.
 
     Four rows go side by side, each in a tree of its own; a row without a tree goes through the first, for nothing.

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled, inner
+from privet.tables.protocol import IntArray
 from privet.trees.kernels.blocks import BLOCK_ROWS, Codes, copy_block
 from privet.trees.kernels.node_tests import Nodes, NodeTests, takes_second
 
@@ -58,9 +59,7 @@ def _next(node: Any, row: Any, block: Any, records: Any, sets: Any) -> Any:
 
 
 @compiled
-def route_explicit_assigned(
-    codes: Codes, trees: NDArray[np.int64], tests: NodeTests, nodes: Nodes
-) -> NDArray[np.int32]:
+def route_explicit_assigned(codes: Codes, trees: IntArray, tests: NodeTests, nodes: Nodes) -> NDArray[np.int32]:
     """Route each row through its own tree only; -1 for a row whose tree number is not that of a tree.
 
     Eight rows go side by side, each in a tree of its own, until none of them moves any more.

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import inlined
+from privet.tables.protocol import IntArray
 from privet.trees.kernels.blocks import Columns
 
 _ONE = np.uint64(1)
@@ -60,8 +61,8 @@ class Nodes(NamedTuple):
     first_child: NDArray[np.uint32]
     by_code: NDArray[np.uint32]
     leaf: NDArray[np.int32]
-    roots: NDArray[np.int64]
-    depths: NDArray[np.int64]
+    roots: IntArray
+    depths: IntArray
     records: NDArray[np.uint32]
 
 
