@@ -310,6 +310,19 @@ def test_predictions_go_to_csv_parquet_json_or_the_terminal(folder):
     assert run("predict", "model.json", "people.csv", "-o", "p.txt")[0] == Exit.USAGE
 
 
+def test_a_column_that_the_schema_does_not_name_is_kept_beside_predictions_if_asked_for(folder):
+    train("--no-report")
+    pd.read_csv("people.csv").assign(key=range(N)).to_csv("keyed.csv", index=False)
+    assert run("predict", "model.json", "keyed.csv", "--keep", "key", "-o", "p.csv")[0] == 0
+    found = pd.read_csv("p.csv")
+    assert list(found.columns) == ["key", "prediction", "probability"]
+    assert found["key"].tolist() == list(range(N))
+    code, _, message = run("predict", "model.json", "keyed.csv", "--keep", "kee", "-o", "q.csv")
+    assert (code, Path("q.csv").exists()) == (Exit.SCHEMA, False)
+    assert "has no column 'kee'" in message
+    assert run("predict", "model.json", "keyed.csv", "--keep", "zone")[0] == Exit.SCHEMA  # it is a feature
+
+
 def test_a_prediction_frame_that_lacks_a_column_is_refused(folder):
     train("--no-report")
     pd.read_csv("people.csv").drop(columns=["zone", "answer"]).to_csv("lacking.csv", index=False)

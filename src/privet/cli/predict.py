@@ -29,6 +29,10 @@ def predict(
         float | None,
         typer.Option(help="For boosting: also the interval that noise alone stays within with this probability."),
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="A further column to hand on, such as a key; repeat for more.", metavar="NAME"),
+    ] = None,
     separator: Separator = None,
     encoding: Encoding = None,
     decimal: Decimal = None,
@@ -39,8 +43,9 @@ def predict(
 ) -> None:
     """Predict the target for every record of a table: the class with its share of the vote, or a value in its range.
 
-    Columns that the schema ignores or that name the unit, such as identifiers, come first; others are left out. Texts
-    that a spreadsheet would run as a formula have an apostrophe before them in a .csv file.
+    Columns that the schema lists as ignored, that name the unit, or that are named with --keep come first, such as
+    identifiers; others are left out. Texts that a spreadsheet would run as a formula have an apostrophe before them
+    in a .csv file.
 
     A folder is predicted into another folder: one file of predictions for each file of the data, with the same name.
     Parquet files are read batch by batch.
@@ -53,6 +58,8 @@ def predict(
 
       privet predict model.json parts/ -o predictions/
 
+      privet predict model.json new_people.csv --keep person_id -o predictions.csv
+
       privet predict prices.json new_houses.csv --interval 0.9
     """
     import privet
@@ -60,7 +67,7 @@ def predict(
     from privet.cli.folders import files_to_predict, predict_file, streamed_answers, write_answers
     from privet.cli.safe_text import printable, without_formulas
     from privet.cli.tables import described_table, known_rows
-    from privet.errors import ParameterError
+    from privet.errors import ParameterError, SchemaError
     from privet.frames.text_forms import TextOptions
     from privet.schema.domains import Numeric
 
@@ -77,8 +84,13 @@ def predict(
     if interval is not None:
         _refuse_interval(estimator, shares)
     form = TextOptions.of(separator, encoding, decimal, na)
+    if keep:
+        estimator.schema_ = estimator.schema_.also_ignoring(keep)
 
     def answer(frame: Any, ids: Any) -> Any:
+        for name in keep or ():
+            if ids is None or (name not in ids.columns):
+                raise SchemaError(f"--keep: the data has no column {name!r}; name one that it has, or leave it out")
         return _with_ids(ids, _answers(estimator, frame, shares, interval))
 
     if files:

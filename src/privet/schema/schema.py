@@ -160,16 +160,28 @@ class Schema(FieldsOnly):
         >>> schema.budget
         'sqlite:////srv/hospital.db'
         """
-        return Schema(
-            self.features,
-            self.target,
-            neighbours=self.neighbours,
-            unit=self.unit,
-            inferred=self.inferred,
-            ignored=self.ignored,
-            target_column=self.target_column,
-            budget=budget,
-        )
+        return self._with(budget=budget)
+
+    def also_ignoring(self, names: Iterable[str]) -> "Schema":
+        """Return the same schema with further columns that are listed as ignored: predictions keep them beside theirs.
+
+        Examples
+        --------
+        >>> Schema({"age": Numeric(17, 90)}, classes=["no", "yes"]).also_ignoring(["id"]).ignored
+        ('id',)
+        """
+        return self._with(ignored=(*self.ignored, *(name for name in names if name not in self.ignored)))
+
+    def _with(self, **changes: Any) -> "Schema":
+        same: dict[str, Any] = {
+            "neighbours": self.neighbours,
+            "unit": self.unit,
+            "inferred": self.inferred,
+            "ignored": self.ignored,
+            "target_column": self.target_column,
+            "budget": self.budget,
+        }
+        return Schema(self.features, self.target, **{**same, **changes})
 
     @property
     def features(self) -> dict[str, Domain]:
