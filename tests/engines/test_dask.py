@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 import traceback
 
 import dask.dataframe as dd
@@ -60,6 +61,13 @@ def test_units_are_bounded_over_all_workers_to_the_very_same_records(dask_client
     assert fitted(DISJOINT, DaskTable(folder, target="y"), schema=schema) == in_memory
 
 
+def pids_of_workers(client, at_least=1):
+    """Return the processes of workers that answer; one that was killed is known for a while, and does not."""
+    while len(found := client.run(os.getpid, on_error="ignore")) < at_least:
+        time.sleep(0.05)
+    return list(found.values())
+
+
 def test_a_killed_worker_changes_no_model_and_no_charge(dask_client, tmp_path, monkeypatch):
     frame = records(BOOSTING)
     in_memory = fitted(BOOSTING, frame.drop(columns="y"), frame["y"])
@@ -69,8 +77,7 @@ def test_a_killed_worker_changes_no_model_and_no_charge(dask_client, tmp_path, m
 
     def submit_and_kill(client, function, *arguments, **options):
         if function is tasks.added and len(killed) < 2:  # in the middle of a pass
-            pids = client.run(os.getpid)
-            killed.append(os.kill(min(pids.values()), signal.SIGKILL))
+            killed.append(os.kill(min(pids_of_workers(client)), signal.SIGKILL))
         return submit(client, function, *arguments, **options)
 
     monkeypatch.setattr(type(dask_client), "submit", submit_and_kill)
@@ -124,7 +131,7 @@ def test_a_frame_that_is_another_one_when_it_is_computed_again_ends_the_fit(dask
     def gather_and_kill(client, futures, *arguments, **options):
         found = gather(client, futures, *arguments, **options)
         if not lost:  # when all partitions have been summed up for the driver
-            lost.extend(os.kill(pid, signal.SIGKILL) for pid in client.run(os.getpid).values())
+            lost.extend(os.kill(pid, signal.SIGKILL) for pid in pids_of_workers(client, 2))
         return found
 
     monkeypatch.setattr(type(dask_client), "gather", gather_and_kill)
