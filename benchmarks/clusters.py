@@ -233,8 +233,6 @@ def page(taken: pd.DataFrame, killed: pd.DataFrame) -> str:
     for name, rows in killed.groupby("engine", sort=False):
         n, same, once = len(rows), int(rows["identical"].sum()), int(rows["charged_once"].sum())
         usual = f"{rows['wall'].median():.1f} | {rows['usual'].median():.1f}"
-        if rows["wall"].isna().all():
-            usual = "not taken, by an earlier form of the benchmark | "
         faults.append(f"| {name} | {2 * n} | {same} of {n} | {once} of {n} | {usual} |")
     table, kills_table = "\n".join(lines), "\n".join(faults)
     return f"""# Dask and Spark beside one process
