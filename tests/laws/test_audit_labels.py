@@ -19,10 +19,11 @@ from privet.audit.ledger_audit import ledger_audit
 from privet.audit.replay_loss import loss_along_a_run
 from privet.estimators.learning import Hints
 from privet.learners.boosting import label_growth
+from privet.learners.boosting.estimators import BoostingUnderAnyRelation
 from privet.learners.boosting.gradients import ONE, SCORE_STATE, Huber
 from privet.learners.boosting.label_base import ComponentTargets
 from privet.learners.boosting.label_components import CAPS, Components
-from privet.learners.boosting.label_growth import RESIDUAL_WIDTH, BoostingUnderAnyRelation, LabelOutline
+from privet.learners.boosting.label_growth import RESIDUAL_WIDTH, LabelOutline
 from privet.learners.boosting.label_losses import for_labels
 from privet.learners.boosting.learner import Boosting, loss_of
 from privet.learners.privatree.tree import PrivaTree

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, cast
 
@@ -13,13 +14,33 @@ from privet.estimators.base import PrivateClassifier, PrivateRegressor
 from privet.estimators.learning import Hints
 from privet.estimators.objectives import Objective
 from privet.learners.boosting.additive import Additive
-from privet.learners.boosting.label_growth import BoostingUnderAnyRelation
-from privet.learners.boosting.learner import Boosting
+from privet.learners.boosting.label_growth import LabelPlan, grow_by_labels, plan_by_labels
+from privet.learners.boosting.learner import Boosting, BoostingPlan
 from privet.learners.boosting.outline import is_better_pure
+from privet.mechanisms.release import Release
 from privet.parameters import Auto, RowsHint, check_whole_or_auto, threads
-from privet.privacy.terms import Allowance, Terms
+from privet.privacy.terms import Allowance, Share, Terms
+from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding, RangeTarget
 from privet.schema.schema import Schema
+from privet.tables import Table
+
+
+@dataclass(frozen=True)
+class BoostingUnderAnyRelation(Boosting):
+    """Boosting, which uses what is public: under ``label``, without units, features are."""
+
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> BoostingPlan | LabelPlan:  # type: ignore[override]  # either of the two is grown here
+        """Divide the budget by the relation."""
+        if share is None or not terms.features_are_public:
+            return super().plan(encoding, terms, share, hints)
+        return plan_by_labels(self, encoding, terms, share, hints)
+
+    def grow(self, table: Table, release: Release, rng: PublicRng, plan: BoostingPlan | LabelPlan) -> Additive:
+        """Grow by the plan that there is."""
+        if isinstance(plan, LabelPlan):
+            return grow_by_labels(table, release, rng, plan)
+        return super().grow(table, release, rng, plan)
 
 
 class _Boosted:

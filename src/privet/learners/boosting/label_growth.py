@@ -2,6 +2,11 @@
 
 The cells are at exact quantiles. The base is a regression on principal components of the features. In the rounds
 curvatures are known exactly, and only gradients are noised.
+
+*Privacy.* Counts of codes, of pairs of cells, products of components and sums of curvatures are free releases of a view
+without labels. Cells, components, scores and nodes are functions of features, of these and of what was released before.
+What is noised is linear in labels, with the sensitivities that `privet.learners.boosting.label_base` and
+`privet.learners.boosting.label_losses` prove; splits are chosen by scores of the range that the latter proves.
 """
 
 from __future__ import annotations
@@ -41,7 +46,6 @@ from privet.learners.boosting.learner import (
     CONCENTRATED,
     PURE,
     Boosting,
-    BoostingPlan,
     GrownTree,
     assemble,
     loss_of,
@@ -145,68 +149,45 @@ class LabelPlan(Plan):
         return {"base": None if self.base is None else self.base.base, "rounds": self.rounds}
 
 
-@dataclass(frozen=True)
-class BoostingUnderAnyRelation(Boosting):
-    """Boosting, which uses what is public: under ``label`` features are.
-
-    Notes
-    -----
-    *Privacy.* Under every other relation, and for units, it is `Boosting` itself. Where features are public: counts of
-    codes, of pairs of cells, products of components and sums of curvatures are free releases of a view without labels.
-    Cells, components, scores and nodes are functions of features, of these and of what was released before. What is
-    noised is linear in labels, with the sensitivities that `privet.learners.boosting.label_base` and
-    `privet.learners.boosting.label_losses` prove; splits are chosen by scores of the range that the latter proves.
-    """
-
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> BoostingPlan | LabelPlan:  # type: ignore[override]  # either of the two is grown here
-        """Divide the budget by the relation."""
-        if share is None or not terms.features_are_public:
-            return super().plan(encoding, terms, share, hints)
-        recipe, domains = CONCENTRATED if share.epsilon is None else PURE, FeatureCodes.of(encoding)
-        loss, first, left = loss_of(encoding, recipe.norm), label_outline(share, hints.n_rows, terms.steps), Fraction(1)
-        base = LabelBase(recipe.norm) if LabelBase.fits(encoding) else None
-        start, n_trees, depth = list[Event](), first.n_trees, first.depth
-        if base is None and not n_trees:
-            n_trees, depth = 16, 1
-        base_part = Fraction(0) if base is None else first.base_part
-        if not domains.splittable.size:
-            n_trees, base_part = 0, Fraction(1)
-        if isinstance(loss, Huber):
-            loss = replace(loss, width=RESIDUAL_WIDTH)
-            part = max(base_part, Fraction(1, 5)) * MEAN_PART
-            start = [terms.free("base: number of records"), _plan_mean(terms, share * part)]
-            left, base_part = left - part, base_part - part if base is not None else base_part
-        rounds = None
-        if n_trees:
-            rounds = Rounds(
-                share * (left - base_part),
-                self.n_trees or n_trees,
-                self.max_depth or depth,
-                recipe.patience,
-                SPLIT_PART,
-                hints.n_rows,
-                recipe.records_per_deviation,
-                margin=float(base_part > 0),
-            )
-        elif base is not None:
-            base_part = left
-        return LabelPlan(
-            terms=terms,
-            loss=loss,
-            learning_rate=self.learning_rate or recipe.learning_rate,
-            counts=terms.free(COUNTS) if domains.ordered[domains.splittable].any() else None,
-            start=tuple(start),
-            base=None if base is None else base.plan(encoding, terms, share * base_part),
-            rounds=rounds,
+def plan_by_labels(asked: Boosting, encoding: Encoding, terms: Terms, share: Share, hints: Hints) -> LabelPlan:
+    """Divide the budget between base and rounds; what looks at features alone is free."""
+    recipe, domains = CONCENTRATED if share.epsilon is None else PURE, FeatureCodes.of(encoding)
+    loss, first, left = loss_of(encoding, recipe.norm), label_outline(share, hints.n_rows, terms.steps), Fraction(1)
+    base = LabelBase(recipe.norm) if LabelBase.fits(encoding) else None
+    start, n_trees, depth = list[Event](), first.n_trees, first.depth
+    if base is None and not n_trees:
+        n_trees, depth = 16, 1
+    base_part = Fraction(0) if base is None else first.base_part
+    if not domains.splittable.size:
+        n_trees, base_part = 0, Fraction(1)
+    if isinstance(loss, Huber):
+        loss = replace(loss, width=RESIDUAL_WIDTH)
+        part = max(base_part, Fraction(1, 5)) * MEAN_PART
+        start = [terms.free("base: number of records"), _plan_mean(terms, share * part)]
+        left, base_part = left - part, base_part - part if base is not None else base_part
+    rounds = None
+    if n_trees:
+        rounds = Rounds(
+            share * (left - base_part),
+            asked.n_trees or n_trees,
+            asked.max_depth or depth,
+            recipe.patience,
+            SPLIT_PART,
+            hints.n_rows,
+            recipe.records_per_deviation,
+            margin=float(base_part > 0),
         )
-
-    def grow(self, table: Table, release: Release, rng: PublicRng, plan: BoostingPlan | LabelPlan) -> Additive:
-        """Grow by the plan that there is."""
-        return (
-            grow_by_labels(table, release, rng, plan)
-            if isinstance(plan, LabelPlan)
-            else super().grow(table, release, rng, plan)
-        )
+    elif base is not None:
+        base_part = left
+    return LabelPlan(
+        terms=terms,
+        loss=loss,
+        learning_rate=asked.learning_rate or recipe.learning_rate,
+        counts=terms.free(COUNTS) if domains.ordered[domains.splittable].any() else None,
+        start=tuple(start),
+        base=None if base is None else base.plan(encoding, terms, share * base_part),
+        rounds=rounds,
+    )
 
 
 def grow_by_labels(table: Table, release: Release, rng: PublicRng, plan: LabelPlan) -> Additive:
