@@ -2,10 +2,11 @@
 # Does any test pass or fail by chance? From a clean clone, beside a busy loop: the whole suite in random order, and
 # everything statistical, parallel or compiled again and again. Prints how many runs were green, and keeps every log.
 #
-#   benchmarks/steady.sh [--whole N] [--again M] [--fresh-cache] [--log FOLDER] [FILES...]
+#   benchmarks/steady.sh [--whole N] [--again M] [--workers W] [--fresh-cache] [--log FOLDER] [FILES...]
 #
 #   --whole N      run the whole suite N times (default 4)
 #   --again M      run what is statistical, parallel or compiled M times (default 20)
+#   --workers W    processes that run tests, beside the busy loop (default 2)
 #   --fresh-cache  empty numba's cache before every run, so that everything is compiled anew
 #   --log FOLDER   where the logs go (default: results/steady)
 #   FILES          run these files or folders in place of both selections
@@ -14,11 +15,12 @@ set -euo pipefail
 usage() { sed -n '2,/^set -euo/{s/^# \{0,1\}//;/^set -euo/d;p}' "$0"; }
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-whole=4 again=20 fresh=no log=$root/results/steady files=()
+whole=4 again=20 workers=2 fresh=no log=$root/results/steady files=()
 while [ $# -gt 0 ]; do
     case $1 in
         --whole) whole=$2; shift 2 ;;
         --again) again=$2; shift 2 ;;
+        --workers) workers=$2; shift 2 ;;
         --fresh-cache) fresh=yes; shift ;;
         --log) log=$2; shift 2 ;;
         -h | --help) usage; exit 0 ;;
@@ -45,7 +47,7 @@ run() { # NAME, then arguments of pytest
     local name=$1 seed=$((RANDOM * 32768 + RANDOM)) started=$SECONDS verdict=FAILED
     shift
     if [ $fresh = yes ]; then find src -name '*.nb[ic]' -delete; fi
-    if "$python" -m pytest -n 2 --dist loadfile -ra --durations=10 \
+    if "$python" -m pytest -n "$workers" --dist loadfile -ra --durations=10 \
         --random-order --random-order-bucket=global --random-order-seed=$seed "$@" >"$log/$name.log" 2>&1; then
         verdict=green green=$((green + 1))
     fi
