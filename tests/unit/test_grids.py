@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privet.schema.fine_grids import rounded
-from privet.schema.grid_kernels import count_by_rounding, count_by_search, count_cuts_below, count_cuts_below_in_rows
-from privet.schema.grids import linear_cuts, log_cuts, prepared
+from privet.schema.grid_kernels import count_by_rounding, count_by_search, count_cells_of_rows, count_cuts_below
+from privet.schema.grids import laid_out, linear_cuts, log_cuts, prepared
 
 bounded = st.floats(-1e12, 1e12)
 
@@ -146,8 +146,8 @@ def test_arrays_stored_by_rows_have_the_same_cells(of_columns, n_rows, seed) -> 
     out = np.full(X.T.shape, 250, dtype=np.uint16)
     left_alone = int(rng.integers(len(of_columns)))
     cuts = {column: grid for column, grid in enumerate(of_columns) if column != left_alone}
-    prepared_grids = {column: prepared(grid) for column, grid in cuts.items()}
-    count_cuts_below_in_rows(X, prepared_grids, dict.fromkeys(cuts, 99), out)
+    grids_of_rows = laid_out({column: prepared(grid) for column, grid in cuts.items()}, [99] * len(cuts))
+    count_cells_of_rows(X, *grids_of_rows, out)
     for column, cells in enumerate(out.tolist()):
         expected = plain_cells(X[:, column].tolist(), cuts[column], 99) if column in cuts else [250] * n_rows
         assert cells == expected

@@ -24,7 +24,7 @@ from privet.frames.opening import (
     say_ignored,
     stored_by_rows,
 )
-from privet.schema.grids import MAX_CODES, Cuts, Grid, as_cuts, prepared
+from privet.schema.grids import MAX_CODES, Cuts, Grid, GridsOfRows, as_cuts, laid_out, prepared
 from privet.schema.readings import Buckets, Days, Levels, Part, Reading, Truth, Whole, reading_from_dict
 
 
@@ -238,7 +238,7 @@ class RangeTarget:
 
 
 @dataclass(frozen=True)
-class Encoding:
+class Encoding(FieldsOnly):
     """The fixed map from records to codes; made by `Schema.encoding`.
 
     Privacy
@@ -265,10 +265,17 @@ class Encoding:
         """The number of codes of each feature."""
         return np.array([column.n_codes for column in self.columns], dtype=np.int64)
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype[Any]:
         """The smallest unsigned type that holds every code."""
         return np.dtype(np.uint8 if int(self.n_codes.max()) <= 256 else np.uint16)
+
+    @cached_property
+    def _grids_of_rows(self) -> GridsOfRows:
+        """The grids of all features whose numbers are counted as they are, for arrays that are stored row by row."""
+        columns = {place: column for place, column in enumerate(self.columns) if column.reads_numbers}
+        missing = [column.code_of_missing for column in columns.values()]
+        return laid_out({place: column.grid for place, column in columns.items()}, missing)
 
     def encode(self, frame: Any, *, ignore: Collection[str] = ()) -> npt.NDArray[Any]:
         """Encode a frame: codes of shape (n_features, n_rows), contiguous by feature.
@@ -285,17 +292,16 @@ class Encoding:
         opened = open_frame(frame)
         codes = np.empty((self.n_features, opened.n_rows), dtype=self.dtype)
         places = self.places(opened)
-        known = [*(column.name for column in self.columns), *(column.source for column in self.columns), *ignore]
-        say_ignored(opened.unnamed(known))
+        if opened.names is not None:
+            known = [*(column.name for column in self.columns), *(column.source for column in self.columns), *ignore]
+            say_ignored(opened.unnamed(known))
         left = list(range(self.n_features))
         # Only writable arrays: for read-only ones numba would have to compile the kernel once more.
-        if stored_by_rows(frame) and frame.dtype == np.float64 and frame.flags.writeable:
-            ordered = [feature for feature in left if self.columns[feature].reads_numbers]
-            grids = {feature: self.columns[feature].grid for feature in ordered}
-            missing = {feature: self.columns[feature].code_of_missing for feature in ordered}
-            from privet.schema.grid_kernels import count_cuts_below_in_rows
+        by_rows = stored_by_rows(frame) and frame.dtype == np.float64 and frame.flags.writeable
+        if by_rows and self._grids_of_rows.columns.size > 0:
+            from privet.schema.grid_kernels import count_cells_of_rows
 
-            count_cuts_below_in_rows(frame, grids, missing, codes)
+            count_cells_of_rows(frame, *self._grids_of_rows, codes)
             left = [feature for feature in left if not self.columns[feature].reads_numbers]
         for rows, block in column_blocks(frame, opened) if left else ():
             for feature in left:

@@ -3,7 +3,6 @@
 This file is imported only when the first frame is encoded, since numba takes long to import.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -89,10 +88,10 @@ def count_cells_of_rows(
     ----------
     values : float64 array of shape (n_rows, number of columns)
         The array.
-    columns : int64 array
-        Which columns to count in; the further arrays have an entry for each of these.
-    cuts : float64 array
-        The cuts of all these columns, one after the other; those of a column end at its entry in `cuts_end`.
+    columns, cuts, cuts_end, cuts_per_unit, nan_codes : arrays
+        The fields of `privet.schema.grids.GridsOfRows`; other columns are left alone.
+    out : uint8 or uint16 array of shape (number of columns, n_rows)
+        The cells.
     """
     for start in range(0, values.shape[0], _ROWS_IN_TURN):
         stop = min(start + _ROWS_IN_TURN, values.shape[0])
@@ -139,33 +138,3 @@ def count_cuts_below(values: NDArray[Any], grid: Grid, nan_code: int, out: NDArr
         with np.errstate(all="ignore"):  # a warning (overflow, a signalling NaN) would reveal something about a record
             block[:] = values[start:stop]
         count_cells(block, *grid, nan_code, out[start:stop])
-
-
-def count_cuts_below_in_rows(
-    values: NDArray[np.float64],
-    grids: Mapping[int, Grid],
-    nan_codes: Mapping[int, int],
-    out: NDArray[Any],
-) -> None:
-    """Do the same for columns of an array that is stored row by row, without copying it into column order first.
-
-    Parameters
-    ----------
-    values
-        Of shape (n_rows, n_columns), contiguous.
-    grids, nan_codes
-        By column; other columns are left alone.
-    out
-        Of shape (n_columns, n_rows), uint8 or uint16.
-    """
-    if not grids:
-        return
-    count_cells_of_rows(
-        values,
-        np.array(list(grids), dtype=np.int64),
-        np.concatenate([grid.cuts for grid in grids.values()]),
-        np.cumsum([len(grid.cuts) for grid in grids.values()], dtype=np.int64),
-        np.array([grid.cuts_per_unit for grid in grids.values()]),
-        np.array([nan_codes[column] for column in grids], dtype=np.int64),
-        out,
-    )

@@ -5,7 +5,7 @@ A grid is a strictly increasing tuple of cuts. The cell of a number is *the numb
 platform's own `pow`, so that a schema means the same on every machine.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -150,3 +150,27 @@ def prepared(cuts: Sequence[float]) -> Grid:
         nearest = (array - array[0]) * cuts_per_unit + 0.5
         found_by_arithmetic = np.array_equal(np.floor(nearest), np.arange(len(array)))
     return Grid(array, float(cuts_per_unit) if found_by_arithmetic else 0.0)
+
+
+class GridsOfRows(NamedTuple):
+    """The grids of some columns one after the other, as `grid_kernels.count_cells_of_rows` takes them.
+
+    The cuts of a column end at its entry in `cuts_end`; what is not a number gets its entry in `nan_codes`.
+    """
+
+    columns: npt.NDArray[np.int64]
+    cuts: npt.NDArray[np.float64]
+    cuts_end: npt.NDArray[np.int64]
+    cuts_per_unit: npt.NDArray[np.float64]
+    nan_codes: npt.NDArray[np.int64]
+
+
+def laid_out(grids: Mapping[int, Grid], nan_codes: Sequence[int]) -> GridsOfRows:
+    """Lay out the grids of columns, which are given by their places, one after the other."""
+    return GridsOfRows(
+        np.array(list(grids), dtype=np.int64),
+        np.concatenate([np.empty(0), *(grid.cuts for grid in grids.values())]),
+        np.cumsum([len(grid.cuts) for grid in grids.values()], dtype=np.int64),
+        np.array([grid.cuts_per_unit for grid in grids.values()], dtype=np.float64),
+        np.array(nan_codes, dtype=np.int64),
+    )
