@@ -14,21 +14,20 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from privet.errors import SchemaError
 from privet.frames.columns import Category
-from privet.schema.category_domains import Boolean, DatePart, Hashed
-from privet.schema.domains import Categorical, Domain, Numeric, check_size, has_surrogates, refuse
+from privet.schema.category_domains import Boolean, DatePart
+from privet.schema.declarations import checked_features, checked_ignored, checked_target, problem_of_target_column
+from privet.schema.domains import Categorical, Domain, Numeric, check_size, refuse
 from privet.schema.encoding import ClassTarget, Encoding, FieldsOnly, RangeTarget
 from privet.schema.grids import DEFAULT_BINS, MAX_CODES
 from privet.schema.readings import Truth
-from privet.schema.whole_domains import Date
 
 if TYPE_CHECKING:
     from privet.schema.check import CheckReport
 
-__all__ = ["MAX_CLASSES", "Categorical", "Domain", "Neighbours", "Numeric", "Schema", "Task", "Unit"]
+__all__ = ["Categorical", "Domain", "Neighbours", "Numeric", "Schema", "Task", "Unit"]
 
 Neighbours = Literal["add_remove", "replace", "label"]
 Task = Literal["classification", "regression"]
-MAX_CLASSES = 1_000
 SHOWN_WHOLE = 8  # features of a schema whose repr is the call that makes it; others are shown whole by print()
 
 
@@ -114,18 +113,7 @@ class Schema(FieldsOnly):
         target_column: str | None = None,
         budget: str | None = None,
     ) -> None:
-        if not isinstance(features, Mapping) or not features:
-            raise SchemaError("features is empty; declare at least one, e.g. features={'age': Numeric(17, 90)}")
-        for name, domain in features.items():
-            if not isinstance(name, str) or not name or has_surrogates(name):
-                raise SchemaError(f"feature names must be non-empty strings, got {name!r}; rename the column")
-            if not isinstance(domain, Numeric | Categorical):
-                raise SchemaError(
-                    f"feature {name!r} must be Numeric, Categorical or one of their kinds, got "
-                    f"{type(domain).__name__}; e.g. Numeric(0, 100)"
-                )
-            refuse(f"feature {name!r}", domain.problem())
-        features = _with_parts(features)
+        features = checked_features(features)
         if target is not None and classes is not None:
             raise SchemaError("target and classes were both given; pass one of them")
         if classes is not None:
@@ -143,11 +131,12 @@ class Schema(FieldsOnly):
                 raise SchemaError(f"unit column {unit.column!r} is also a feature; drop it from the features")
         if inferred is not None and not (isinstance(inferred, str) and inferred):
             raise SchemaError(f"inferred must be a reason in words, got {inferred!r}; leave it out if there is none")
-        refuse("target_column", _problem_of_target_column(target_column, features, unit))
-        ignored = _checked_ignored(ignored, features, unit, target_column)
+        used = {*features, *([] if unit is None else [unit.column])}
+        refuse("target_column", problem_of_target_column(target_column, used))
+        ignored = checked_ignored(ignored, used | ({target_column} if target_column is not None else set()))
         if budget is not None and not (isinstance(budget, str) and budget.strip()):
             raise SchemaError(f"budget must be a file name or a URL, got {budget!r:.60}; e.g. 'sqlite:///hospital.db'")
-        public = (tuple(features.items()), _checked_target(target), neighbours, unit, inferred, ignored, target_column)
+        public = (tuple(features.items()), checked_target(target), neighbours, unit, inferred, ignored, target_column)
         for name, value in zip(self.__dataclass_fields__, (*public, budget), strict=True):
             object.__setattr__(self, name, value)
 
@@ -193,7 +182,7 @@ class Schema(FieldsOnly):
         """The columns that a frame must have: the features, without those that are derived from another."""
         return tuple(name for name, domain in self._features if not isinstance(domain, DatePart))
 
-    @property
+    @cached_property
     def named_columns(self) -> tuple[str, ...]:
         """Every column that the schema names: features, the unit, the target and those that it ignores."""
         unit = () if self.unit is None else (self.unit.column,)
@@ -344,67 +333,3 @@ class Schema(FieldsOnly):
         lines += f"    target_column={self.target_column!r},\n" * (self.target_column is not None)
         lines += f"    budget={self.budget!r},\n" * (self.budget is not None)
         return lines + ")"
-
-
-def _with_parts(features: Mapping[str, Domain]) -> Mapping[str, Domain]:
-    """Tell the parts of dates how their dates are written."""
-    made: dict[str, Domain] = {}
-    for name, domain in features.items():
-        if isinstance(domain, DatePart):
-            source = features.get(domain.of)
-            if not isinstance(source, Date):
-                raise SchemaError(f"feature {name!r}: {domain.of!r} must be a Date feature of this schema; declare it")
-            domain = domain.resolved(source)
-        made[name] = domain
-    return made
-
-
-def _problem_of_target_column(name: str | None, features: Mapping[str, Domain], unit: Unit | None) -> str | None:
-    if name is None:
-        return None
-    if not isinstance(name, str) or not name or has_surrogates(name):
-        return f"must be a column's name, got {name!r}; or leave it out"
-    if name in features or (unit is not None and name == unit.column):
-        return f"{name!r} is also a feature or the unit; drop it from there"
-    return None
-
-
-def _checked_ignored(
-    names: Iterable[str], features: Mapping[str, Domain], unit: Unit | None, target: str | None
-) -> tuple[str, ...]:
-    listed = (names,) if isinstance(names, str) or not isinstance(names, Iterable) else tuple(names)
-    used = {*features, *([] if unit is None else [unit.column]), *([] if target is None else [target])}
-    for name in listed:
-        if not isinstance(name, str) or not name or has_surrogates(name):
-            raise SchemaError(f"ignored must list names of columns, got {name!r}; e.g. ignored=['id', 'notes']")
-        if name in used:
-            raise SchemaError(f"column {name!r} is ignored and used; drop it from one of the two")
-    if len(set(listed)) < len(listed):
-        raise SchemaError("ignored lists a column twice; list it once")
-    return listed
-
-
-def _checked_target(target: Domain | None) -> Domain:
-    if target is None:
-        raise SchemaError(
-            "target is missing; pass target=Categorical([...]), classes=[...] or target=Numeric(low, high)"
-        )
-    if not isinstance(target, Numeric | Categorical):
-        raise SchemaError(
-            f"target must be Categorical or Numeric, got {type(target).__name__}; e.g. Categorical(['no', 'yes'])"
-        )
-    refuse("target", target.problem())
-    if isinstance(target, Date | Hashed | DatePart):
-        raise SchemaError(f"target cannot be {type(target).__name__}; declare it Categorical or Numeric")
-    if target.missing or (isinstance(target, Categorical) and target.other):
-        raise SchemaError("target cannot have other or missing; records with such a label are dropped: leave both out")
-    if isinstance(target, Categorical):
-        n_classes = len(target.categories)
-        if n_classes < 2:
-            raise SchemaError("target has one class; list every class that a record can have, at least two")
-        if n_classes > MAX_CLASSES:
-            raise SchemaError(
-                f"target has {n_classes:,} classes, more than {MAX_CLASSES:,}; "
-                "merge rare classes, or declare the target Numeric(low, high)"
-            )
-    return target
