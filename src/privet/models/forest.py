@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from privet.compiling import compiled
 from privet.errors import ParameterError
 from privet.models.leaf_sums import node_sums
+from privet.parameters import check_choice
 from privet.randomness.hashing import mix
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding, FieldsOnly
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 Structure = CompleteTrees | ExplicitTrees | RandomTrees
 Empty = Literal["back_off", "random"]
+EMPTY_RULES: tuple[Empty, ...] = get_args(Empty)
 
 MOST_CLASSES = 65_534  # labels are uint16, and one number more is needed to abstain
 _FLOAT_UNIT = 2.0**-53
@@ -68,13 +70,9 @@ class LeafCounts:
     counts : int64 array of shape (n_leaves, n_classes)
         Noisy counts, as they were released: negative ones too.
     empty : {"back_off", "random"}, default="back_off"
-        How counts become shares. *back_off*: counts below zero are taken as zero; a leaf where none is left takes the
-        shares of the smallest subtree around it whose summed noisy counts leave any, at last equal shares. Where
-        leaves share buckets the only subtree is the whole tree.
-        *random* (Bojarski et al., Algorithm 2): if any count is negative or all are zero, shares drawn uniformly from
-        all possible ones, by a hash of `seed` and leaf.
+        How counts become shares: see `RandomDecisionForestClassifier`.
     seed : int, default=0
-        A public seed for *random*.
+        A public seed: of a random leaf's shares, by a hash of seed and leaf, and of classes that are drawn.
 
     Notes
     -----
@@ -91,8 +89,7 @@ class LeafCounts:
             raise ParameterError(
                 f"counts must be int64 of shape ({n_leaves}, {n_classes}), got {self.counts.dtype} {self.counts.shape}"
             )
-        if self.empty not in ("back_off", "random"):
-            raise ParameterError(f"empty must be 'back_off' or 'random', got {self.empty!r}")
+        check_choice("empty", self.empty, EMPTY_RULES)
         if not 0 <= self.seed < 2**64:
             raise ParameterError(f"seed must be from 0 to 2**64 - 1, got {self.seed}")
 
@@ -132,6 +129,7 @@ def _back_off_complete(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _back_off_to_tree(structure: Structure, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares where leaves share buckets: the only subtree around them is the whole tree."""
     offsets = structure.leaf_offsets
     whole = _shares(np.add.reduceat(counts, offsets[:-1], axis=0), _equal_shares(counts.shape[1]))
     return _shares(counts, np.repeat(whole, np.diff(offsets), axis=0))
@@ -186,8 +184,8 @@ def _shares_or_random(counts: NDArray[np.float64], seed: Any) -> NDArray[np.floa
 
 __all__ = ["Forest", "LeafCounts", "LeafLabels", "Structure", "Voting", "estimate_bytes"]
 
-Voting = Literal["majority", "threshold", "probabilistic"]
-VOTINGS = ("majority", "threshold", "probabilistic")
+Voting = Literal["threshold", "majority", "probabilistic"]
+VOTINGS: tuple[Voting, ...] = get_args(Voting)
 
 
 @compiled
@@ -214,10 +212,8 @@ class Forest(FieldsOnly):
         How codes come to leaves.
     leaves : LeafLabels or LeafCounts
         What the leaves say.
-    voting : {"majority", "threshold", "probabilistic"}
-        *majority*: each tree votes for its leaf's label, or for the class with the largest share (the first of equals).
-        *threshold*: the leaves' shares are averaged and the largest wins. *probabilistic*: they are averaged, and a
-        class is drawn with these probabilities. The last two need `LeafCounts`.
+    voting : {"threshold", "majority", "probabilistic"}, default="majority"
+        How the trees' leaves are combined: see `RandomDecisionForestClassifier`. All but *majority* need `LeafCounts`.
     weights : float64 array of shape (n_classes,), optional
         What each class's sum of votes is multiplied by, so that the largest wins elsewhere than at equal shares.
     """
@@ -232,8 +228,7 @@ class Forest(FieldsOnly):
         n_classes = self.encoding.n_classes
         if not 1 <= n_classes <= MOST_CLASSES:
             raise ParameterError(f"a forest votes for 1 to {MOST_CLASSES} classes, the target has {n_classes}")
-        if self.voting not in VOTINGS:
-            raise ParameterError(f"voting must be one of {', '.join(VOTINGS)}, got {self.voting!r}")
+        check_choice("voting", self.voting, VOTINGS)
         if isinstance(self.leaves, LeafLabels) and self.voting != "majority":
             raise ParameterError(f"voting={self.voting!r} needs counts in the leaves, got labels: use 'majority'")
         mine, theirs = FeatureCodes.of(self.encoding), self.structure.domains

@@ -6,7 +6,7 @@ import numpy as np
 
 from privet.errors import ModelFileError, PrivetError
 from privet.models.files import Content, Reader, array_to_dict, register
-from privet.models.forest import VOTINGS, Empty, Forest, LeafCounts, LeafLabels, Structure, Voting
+from privet.models.forest import EMPTY_RULES, VOTINGS, Empty, Forest, LeafCounts, LeafLabels, Structure, Voting
 from privet.trees.complete_trees import CompleteTrees
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.random_trees import RULES, RandomTrees, Rule
@@ -111,7 +111,7 @@ def _leaves_from_content(reader: Reader) -> LeafLabels | LeafCounts:
         return LeafLabels(reader.array("labels", np.uint16, 1), abstain)
     return LeafCounts(
         reader.array("counts", np.int64, 2),
-        cast(Empty, reader.choice("empty", ["back_off", "random"])),
+        cast(Empty, reader.choice("empty", EMPTY_RULES)),
         reader.whole("seed", 0, 2**64 - 1),
     )
 

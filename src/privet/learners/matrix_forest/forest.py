@@ -15,7 +15,7 @@ from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier
 from privet.estimators.objectives import Objective
 from privet.learners.matrix_forest.designs import NAMES
-from privet.learners.matrix_forest.leaf_values import VOTINGS, LeafVoting
+from privet.learners.matrix_forest.leaf_values import LEAF_VOTINGS, LeafVoting
 from privet.learners.matrix_forest.learner import MatrixForest, Subsets, Tune
 from privet.learners.matrix_forest.settings import Mode
 from privet.parameters import Auto, RowsHint, check_choice, check_whole, public_rng
@@ -55,7 +55,8 @@ class MatrixForestClassifier(PrivateClassifier):
         Features on every path; the most that are tried with ``tune``.
     voting : {"weight", "hard", "balanced", "probability"}, default="weight"
         How the trees' leaves are combined. *weight*: their class counts are added up. *hard*: each leaf gives one
-        vote. *balanced*: counts relative to the classes' totals are added up. *probability*: class shares are added up.
+        vote, for the largest count. *balanced*: counts relative to the classes' totals are added up, so that a rare
+        class is not always outvoted. *probability*: class shares are added up.
     n_ensembles : int or "auto", default=1
         Number of feature subsets, each with its share of the trees and of the budget; "auto" goes with
         ``tune="public"``.
@@ -183,7 +184,7 @@ class MatrixForestClassifier(PrivateClassifier):
 
     def _learner(self, batch: Any = None) -> MatrixForest:
         check_choice("mode", self.mode, ("training", "prediction", "aggregate"))
-        check_choice("voting", self.voting, VOTINGS)
+        check_choice("voting", self.voting, LEAF_VOTINGS)
         check_choice("subsets", self.subsets, ("random", "covering"))
         check_whole("max_depth", self.max_depth, 1, 40)
         automatic = isinstance(self.n_ensembles, str) and self.n_ensembles == "auto"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from privet.trees.kernels.vote import sum_values
 
 LeafVoting = Literal["weight", "hard", "balanced", "probability"]
 EmptyLeaves = Literal["no vote", "first class"]
-VOTINGS = ("weight", "hard", "balanced", "probability")
+LEAF_VOTINGS: tuple[LeafVoting, ...] = get_args(LeafVoting)
 
 
 def hard_labels(counts: IntArray, empty: EmptyLeaves = "no vote") -> IntArray:
@@ -50,8 +50,7 @@ def leaf_votes(counts: Floats, voting: LeafVoting, totals: Floats) -> Floats:
     counts : array of shape (leaves, classes)
         Estimated class counts.
     voting : {"weight", "hard", "balanced", "probability"}
-        *weight*: the counts. *balanced*: each class's count relative to the class's total, so that a rare class is not
-        always outvoted. *probability*: class shares of the leaf. *hard*: one vote for the largest count.
+        How leaves are combined: see `MatrixForestClassifier`.
     totals : array of shape (classes,)
         Estimated class totals, on any common scale.
     """

@@ -22,7 +22,7 @@ from privet.learners.random_decision_forest.label_forest import LabelForestPlan,
 from privet.learners.random_decision_forest.shape import ForestShape, forest_shape
 from privet.learners.random_decision_forest.weights import ENOUGH_RECORDS, WEIGHTS_PART, choose_weights
 from privet.mechanisms.release import Release
-from privet.models.forest import Empty, Forest, LeafCounts, LeafLabels, Structure, Voting
+from privet.models.forest import EMPTY_RULES, VOTINGS, Empty, Forest, LeafCounts, LeafLabels, Structure, Voting
 from privet.parameters import Auto, RowsHint, check_choice, check_whole_or_auto, public_rng, threads
 from privet.privacy.events import Event, Mechanism, Sequential
 from privet.privacy.plan import InSequence
@@ -210,9 +210,9 @@ class RandomDecisionForestClassifier(PrivateClassifier):
         Height of every tree (the paper's h). "auto": log2(n epsilon / 4), from 1 to 12.
     voting : {"threshold", "majority", "probabilistic"}, default="threshold"
         How the trees' leaves are combined. *threshold*: the leaves' class shares are averaged, and the largest wins.
-        *majority*: each tree votes for the class with the largest share in its leaf. *probabilistic*: shares are
-        averaged and a class is drawn from them; the coin depends on `random_state` and a record's place in X, so that
-        `predict` is repeatable.
+        *majority*: each tree votes for its leaf's label, or for the class with the largest share there, the first of
+        equals. *probabilistic*: shares are averaged and a class is drawn from them; the coin depends on `random_state`
+        and a record's place in X, so that `predict` is repeatable.
     leaves : {"counts", "labels"}, default="counts"
         What is released of each leaf. *counts*: noisy class counts, which give probabilities. *labels*: only a label,
         by permute-and-flip; for majority voting only.
@@ -222,9 +222,9 @@ class RandomDecisionForestClassifier(PrivateClassifier):
         is faster to fit by a factor of `n_trees`, sequential has no sampling error.
     empty : {"back_off", "random"}, default="back_off"
         How a leaf votes whose noisy counts are not all positive. *back_off*: negative counts become zero, and a leaf
-        without any positive count takes the shares of the smallest subtree around it that has one. *random*: random
-        shares wherever a count is negative, as in the paper. This spoils every second pure leaf, and is meant for
-        comparison only.
+        without any positive count takes the shares of the smallest subtree around it whose sums have one, at last
+        equal shares. *random*: shares drawn uniformly from all possible ones wherever a count is negative or all are
+        zero, as in the paper (Algorithm 2). This spoils every second pure leaf, and is meant for comparison only.
     vote_weights : {"auto", "private", "equal"}, default="auto"
         Whether sums of votes are multiplied by a weight for each class, for threshold voting on counts. *private*: a
         twentieth of the budget chooses the weights, among 13 weightings that favour rare classes more or less, by how
@@ -329,10 +329,10 @@ class RandomDecisionForestClassifier(PrivateClassifier):
         return labels
 
     def _learner(self) -> RandomDecisionForest:
-        check_choice("voting", self.voting, ("threshold", "majority", "probabilistic"))
+        check_choice("voting", self.voting, VOTINGS)
         check_choice("leaves", self.leaves, ("counts", "labels"))
         check_choice("composition", self.composition, ("sequential", "disjoint"))
-        check_choice("empty", self.empty, ("back_off", "random"))
+        check_choice("empty", self.empty, EMPTY_RULES)
         check_choice("vote_weights", self.vote_weights, ("auto", "private", "equal"))
         if self.vote_weights == "private":
             check_choice('voting, where vote_weights="private",', self.voting, ("threshold",))
