@@ -244,7 +244,7 @@ class Released:
 
 
 def test_noise_from_a_fixed_seed_is_refuted_and_fresh_noise_is_not(rng: np.random.Generator) -> None:
-    pair = neighbours.seeded_noise()
+    pair = neighbours.noise_from_a_seed()
     seeded = audit(lambda X, y: Released(len(y) + np.random.default_rng(0).laplace()), pair, 3.0, 2_000)
     fresh = audit(lambda X, y: Released(len(y) + rng.laplace()), pair, 3.0, 2_000)
     assert seeded.refuted

@@ -17,7 +17,7 @@ import pytest
 from privet.errors import BudgetError
 from privet.privacy.accounts import Book, Limit, parse_address
 from privet.privacy.accounts import entries as entries_module
-from privet.privacy.accounts.entries import Entry, digest
+from privet.privacy.accounts.entries import Entry, entry_hash
 from privet.privacy.accounts.history import History, HistoryError
 from privet.privacy.accounts.logs import VERSION
 from privet.privacy.accounts.slots import Slot
@@ -182,7 +182,7 @@ def test_a_process_that_is_killed_loses_no_charge_after_a_draw(empty_store, tmp_
 
 def test_the_clock_may_go_backwards(empty_store, monkeypatch):
     make(empty_store)
-    monkeypatch.setattr(entries_module, "now", lambda: "1970-01-01T00:00:00Z")
+    monkeypatch.setattr(entries_module, "utc_now", lambda: "1970-01-01T00:00:00Z")
     assert spend(empty_store)
     with opened(empty_store) as book:
         times = [entry.at for entry in book.entries()]
@@ -592,7 +592,7 @@ def _by_hand(url, told, account="patients", **changed):
         entry = Entry.following(book.entries()[-1], "reserve", account, book.who(), told)
     if changed:
         entry = replace(entry, **changed)
-        entry = replace(entry, hash=digest(*dataclasses.astuple(entry)[:-1]))
+        entry = replace(entry, hash=entry_hash(*dataclasses.astuple(entry)[:-1]))
     _insert(url, entry)
 
 

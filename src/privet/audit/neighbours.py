@@ -255,7 +255,7 @@ def float_noise() -> NeighbourPair:
     )
 
 
-def seeded_noise() -> NeighbourPair:
+def noise_from_a_seed() -> NeighbourPair:
     """Any pair: noise from a fixed seed gives one output per data set."""
     records: list[Record] = [((place % 2,), place % 2) for place in range(4)]
     return _pair(
@@ -302,7 +302,7 @@ NEIGHBOUR_PAIRS: dict[str, Callable[[], NeighbourPair]] = {
         extreme_value,
         unsupported_strategy,
         float_noise,
-        seeded_noise,
+        noise_from_a_seed,
         leaking_attributes,
     )
 }

@@ -249,7 +249,7 @@ class Steps(Projection):
         return tuple(np.clip(np.floor(shares * self.steps), 0, self.steps - 1).astype(int).tolist())
 
     def supports(self, model: Any) -> bool:
-        return _is_number(self.of, model)
+        return _releases_numbers(self.of, model)
 
 
 @dataclass(frozen=True)
@@ -311,7 +311,7 @@ class Below(Projection):
         return bool(self.of(model) < self.cut)
 
     def supports(self, model: Any) -> bool:
-        return _is_number(self.of, model)
+        return _releases_numbers(self.of, model)
 
 
 @dataclass(frozen=True)
@@ -357,10 +357,10 @@ class LowestBit(Projection):
         return max(exponent - 53 + trailing_zeros, self.floor)
 
     def supports(self, model: Any) -> bool:
-        return _is_number(self.of, model)
+        return _releases_numbers(self.of, model)
 
 
-def _is_number(of: Callable[[Any], Outcome], model: Any) -> bool:
+def _releases_numbers(of: Callable[[Any], Outcome], model: Any) -> bool:
     if isinstance(of, Projection) and not of.supports(model):
         return False
     released = np.asarray(of(model))

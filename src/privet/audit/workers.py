@@ -24,6 +24,7 @@ import numpy as np
 from privet.audit import peer
 from privet.audit.projections import Projection
 from privet.errors import AuditError
+from privet.tables.passes import SharedIterator
 
 Data = Sequence[Any]
 Train = Callable[..., object]
@@ -170,13 +171,13 @@ class _InOtherInterpreter:
         processes: list[_PeerProcess] = []
         threads: list[threading.Thread] = []
         results: queue.Queue[ChunkResult | BaseException | None] = queue.Queue()
-        source = _Shared(iter(chunks))
+        source = SharedIterator(chunks)
         try:
             for _ in range(self.workers):
                 process = _PeerProcess(self.python, setup)
                 processes.append(process)
                 # Each worker's first chunk is handed out here, so that every worker starts with fresh noise.
-                arguments = (process, job, source.take(), source, results)
+                arguments = (process, job, next(source, None), source, results)
                 threads.append(threading.Thread(target=_feed, args=arguments, daemon=True))
             for thread in threads:
                 thread.start()
@@ -190,33 +191,16 @@ class _InOtherInterpreter:
                 else:
                     yield result
         finally:
-            source.close()
+            source.stop()
             for process in processes:
                 process.stop()
-
-
-class _Shared:
-    """An iterator that several threads take from."""
-
-    def __init__(self, chunks: Iterator[Chunk]) -> None:
-        self._chunks = chunks
-        self._lock = threading.Lock()
-        self._open = True
-
-    def take(self) -> Chunk | None:
-        with self._lock:
-            return next(self._chunks, None) if self._open else None
-
-    def close(self) -> None:
-        with self._lock:
-            self._open = False
 
 
 def _feed(
     process: _PeerProcess,
     job: WorkerJob,
     chunk: Chunk | None,
-    source: _Shared,
+    source: SharedIterator[Chunk],
     results: queue.Queue[ChunkResult | BaseException | None],
 ) -> None:
     try:
@@ -225,7 +209,7 @@ def _feed(
             request = {"pair": chunk.pair, "side": chunk.side, "size": chunk.size}
             reply = process.ask(json.dumps(request), job.place(chunk))
             results.put(ChunkResult(chunk, reply["rows"], perf_counter() - started))
-            chunk = source.take()
+            chunk = next(source, None)
     except BaseException as error:
         results.put(error)
     else:

@@ -37,10 +37,10 @@ def find_learner(name: str | None, target: Domain | None = None) -> Any:
     """
     wanted = learner_names(target)[0] if name is None else name
     for full in _learners(target):
-        if _plain(wanted) in (_plain(full), _without_kind(full)):
+        if _letters_and_digits(wanted) in (_letters_and_digits(full), _without_kind(full)):
             return estimator_class(full)
     able = ", ".join(learner_names(target))
-    if any(_plain(wanted) in (_plain(full), _without_kind(full)) for full in _learners(None)):
+    if any(_letters_and_digits(wanted) in (_letters_and_digits(full), _without_kind(full)) for full in _learners(None)):
         what, remedy = (
             ("a range of numbers", "list its classes in the schema")
             if isinstance(target, Numeric)
@@ -93,9 +93,9 @@ def _learners(target: Domain | None) -> list[str]:
     return estimator_names("Classifier" if isinstance(target, Categorical) else "Regressor")
 
 
-def _plain(name: str) -> str:
+def _letters_and_digits(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _without_kind(name: str) -> str:
-    return re.sub(r"(classifier|regressor)$", "", _plain(name))
+    return re.sub(r"(classifier|regressor)$", "", _letters_and_digits(name))

@@ -80,7 +80,7 @@ def robustness(
         )
     if plot is not None:
         refuse_overwriting(plot, force)
-    numbers = [_number(text) for text in poisoned or ["0.1%", "0.5%", "1%"]]
+    numbers = [_poisoners(text) for text in poisoned or ["0.1%", "0.5%", "1%"]]
     own = {"epsilon": epsilon, "delta": delta, "schema": public, "n_rows_hint": rows_hint, "n_jobs": jobs}
     estimator = make_estimator(learner, settings or [], random_state=public_seed, **own)
     estimator.plan()  # reports invalid parameters before the data is read
@@ -110,7 +110,7 @@ def robustness(
             say(f"\nwrote {plot}")
 
 
-def _number(text: str) -> int | float:
+def _poisoners(text: str) -> int | float:
     """Read a number of poisoners, or a share with a percent sign or a decimal point."""
     try:
         if text.endswith("%"):

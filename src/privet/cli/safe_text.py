@@ -44,12 +44,12 @@ def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _harmless(value: Any) -> Any:
-    if not isinstance(value, str) or not _FORMULA.match(value) or _is_number(value):
+    if not isinstance(value, str) or not _FORMULA.match(value) or _reads_as_number(value):
         return value
     return f"'{value}"
 
 
-def _is_number(text: str) -> bool:
+def _reads_as_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:

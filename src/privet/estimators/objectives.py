@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from privet.errors import ParameterError
+from privet.schema.domains import plain_value
 from privet.schema.schema import Schema
 from privet.tables.protocol import Floats
 
@@ -121,7 +122,7 @@ def objective_to_plain(objective: Any) -> Any:
     """Return an objective for a model file: a name, or pairs of class and cost."""
     if not isinstance(objective, Mapping):
         return objective
-    return [[_plain(label), float(cost)] for label, cost in objective.items()]
+    return [[plain_value(label), float(cost)] for label, cost in objective.items()]
 
 
 def objective_from_plain(plain: Any) -> Any:
@@ -131,7 +132,3 @@ def objective_from_plain(plain: Any) -> Any:
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in plain):
         raise ParameterError("objective: expected pairs of class and cost")
     return dict(plain)
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label

@@ -15,7 +15,7 @@ from privet.errors import ParameterError
 from privet.exports.buckets import bucket_column
 from privet.exports.scoring import CodedFeature, Scoring, scoring_of
 from privet.exports.sql_dates import date_column, date_literal, date_steps, part_literal
-from privet.exports.sql_dates import quoted as _name
+from privet.exports.sql_dates import quoted_name as _name
 from privet.frames.columns import Category
 from privet.privacy.certificate import certificate
 from privet.schema.encoding import RangeTarget
@@ -139,20 +139,20 @@ def _base(scoring: Scoring, place: int) -> str:
     """Return the sum of start and tables."""
     start = float(scoring.start[place])
     terms = [_cells(scoring, table.features, table.values[:, place], 0) for table in scoring.tables]
-    return _sum([*([_number(start)] if start else []), *terms])
+    return _sum([*([_double(start)] if start else []), *terms])
 
 
 def _score(scoring: Scoring, place: int, base: str) -> str:
     """Return one score: the base, held within its bounds, and what the trees add."""
-    held = base if scoring.tables else _number(_within(float(scoring.start[place]), scoring.bounds))
+    held = base if scoring.tables else _double(_within(float(scoring.start[place]), scoring.bounds))
     if scoring.tables and scoring.bounds is not None:
-        low, high = (_number(bound) for bound in scoring.bounds)
+        low, high = (_double(bound) for bound in scoring.bounds)
         held = f"CASE WHEN {base} < {low} THEN {low} WHEN {base} > {high} THEN {high} ELSE {base} END"
     if scoring.trees is None:
         return held
     values = scoring.values[:, place]
     trees = [_node(scoring, int(root), values) for root in scoring.trees.tree_offsets[:-1]]
-    return _sum(trees if held == _number(0) else [held, *trees])
+    return _sum(trees if held == _double(0) else [held, *trees])
 
 
 def _within(value: float, bounds: tuple[float, float] | None) -> float:
@@ -171,7 +171,7 @@ def _node(scoring: Scoring, node: int, values: Any) -> str:
     assert scoring.trees is not None
     feature = int(scoring.trees.splits.feature[node])
     if feature < 0:
-        return _number(float(values[scoring.trees.leaf[node]]))
+        return _double(float(values[scoring.trees.leaf[node]]))
     children = scoring.children(node)
     said = {child: _node(scoring, child, values) for child in np.unique(children).tolist()}
     return _case(scoring.features[feature], [said[child] for child in children.tolist()])
@@ -180,7 +180,7 @@ def _node(scoring: Scoring, node: int, values: Any) -> str:
 def _cells(scoring: Scoring, features: Sequence[int], values: Any, first: int) -> str:
     """Return a table as cases within cases, one for each feature."""
     if not features:
-        return _number(float(values[first]))
+        return _double(float(values[first]))
     coded = scoring.features[features[0]]
     size = int(np.prod([scoring.features[feature].n_codes for feature in features[1:]], dtype=np.int64))
     said = [_cells(scoring, features[1:], values, first + code * size) for code in range(coded.n_codes)]
@@ -197,7 +197,7 @@ def _case(feature: CodedFeature, said: Sequence[str]) -> str:
 
 def _ranges(feature: CodedFeature, said: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
     name, cuts, missing = _column(feature), feature.cuts or (), said[feature.missing]
-    write = date_literal if isinstance(feature.reading, Days) else _number
+    write = date_literal if isinstance(feature.reading, Days) else _double
     runs = [(cuts[code], said[code]) for code in range(len(cuts)) if said[code] != said[code + 1]]
     otherwise = said[len(cuts)]
     whens = [(f"{name} <= {write(cut)}", then) for cut, then in runs]
@@ -249,7 +249,7 @@ def _answers(scoring: Scoring, scores: Sequence[str], answers: Sequence[str]) ->
         lift = f"CASE WHEN {least} < 0 THEN {least} ELSE 0e0 END"
         steps, source = [_step("lifted", [lift], ["score_least"], "scored")], "lifted"
         terms = [f"({score} - score_least)" for score in scores]
-    equal = _number(1 / len(scoring.classes))
+    equal = _double(1 / len(scoring.classes))
     shares = [f"CASE WHEN score_total = 0 THEN {equal} ELSE {term} / score_total END" for term in terms]
     steps.append(_step("totalled", [_sum(terms)], ["score_total"], source))
     return [*steps, _step("answered", shares, answers, "totalled")]
@@ -273,12 +273,12 @@ def _first_that(names: Sequence[str], then: Sequence[str], comparison: str) -> s
 
 
 def _in_range(target: RangeTarget, score: str) -> str:
-    low, width = _number(target.low), _number(target.high - target.low)
+    low, width = _double(target.low), _double(target.high - target.low)
     held = f"CASE WHEN {score} < 0 THEN 0e0 WHEN {score} > 1 THEN 1e0 ELSE {score} END"
     return f"{low} + ({held}) * {width}"
 
 
-def _number(value: float) -> str:
+def _double(value: float) -> str:
     """Return a double; without an exponent it would be a decimal number in some databases."""
     text = repr(float(value))
     return text if "e" in text else f"{text.removesuffix('.0')}e0"
@@ -287,7 +287,7 @@ def _number(value: float) -> str:
 def _literal(value: Category, strings: bool) -> str:
     if strings:
         return "'" + str(value).replace("'", "''") + "'"
-    return str(int(value)) if float(value).is_integer() else _number(float(value))
+    return str(int(value)) if float(value).is_integer() else _double(float(value))
 
 
 def _column(feature: CodedFeature) -> str:

@@ -23,9 +23,9 @@ def date_column(feature: CodedFeature) -> str | None:
     """Return the name of the column that holds a feature made of dates; None for other features."""
     match feature.reading:
         case Days():
-            return quoted(f"{feature.name} (date)")
+            return quoted_name(f"{feature.name} (date)")
         case Part(of, part):
-            return quoted(f"{of} ({part})")
+            return quoted_name(f"{of} ({part})")
     return None
 
 
@@ -52,7 +52,7 @@ def date_steps(features: Sequence[CodedFeature]) -> list[Columns]:
                 (months if part == "month" else weekdays)[of] = None
     if not forms:
         return []
-    texts = {_added(name, "text"): f"TRIM(CAST({quoted(name)} AS VARCHAR(60)))" for name in forms}
+    texts = {_added(name, "text"): f"TRIM(CAST({quoted_name(name)} AS VARCHAR(60)))" for name in forms}
     in_iso = {_added(name, "iso"): _in_iso(name, form) for name, form in forms.items()}
     dates = {_added(name, "date"): _checked(_added(name, "iso")) for name in forms}
     of_months = {_added(name, "month"): f"SUBSTR({_added(name, 'date')}, 6, 2)" for name in months}
@@ -61,13 +61,13 @@ def date_steps(features: Sequence[CodedFeature]) -> list[Columns]:
     return [step for step in (texts, in_iso, dates, {**of_months, **years}, of_weekdays) if step]
 
 
-def quoted(name: str) -> str:
+def quoted_name(name: str) -> str:
     """Return a name in quotes."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def _added(name: str, what: str) -> str:
-    return quoted(f"{name} ({what})")
+    return quoted_name(f"{name} ({what})")
 
 
 def _in_iso(name: str, form: str | None) -> str:

@@ -163,7 +163,7 @@ _WITH_COMMAS = re.compile(r"[-+]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
 
 def find_form(path: Path, head: bytes, options: TextOptions) -> TextForm:
     """Find out the form of a text file from its name and the first bytes, of which only the first line is looked at."""
-    encoding = options.encoding or _encoding(head)
+    encoding = options.encoding or _character_encoding(head)
     line = _first_line(path, head, encoding)
     separator = options.separator or _separator(path, line)
     names = next(csv.reader([line], delimiter=separator), [])
@@ -172,7 +172,7 @@ def find_form(path: Path, head: bytes, options: TextOptions) -> TextForm:
     return TextForm(separator, encoding, decimal, MISSING if options.na is None else options.na, tuple(names))
 
 
-def _encoding(head: bytes) -> str:
+def _character_encoding(head: bytes) -> str:
     for mark, encoding in _BYTE_ORDER_MARKS.items():
         if head.startswith(mark):
             return encoding

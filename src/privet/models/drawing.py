@@ -52,10 +52,10 @@ def export_text(forest: Forest | RegressionForest, tree: int = 0) -> str:
     tree : int, default=0
         Which of its trees.
     """
-    return text_of(_tree(forest, tree))
+    return indented_text(_tree(forest, tree))
 
 
-def text_of(whole: Node) -> str:
+def indented_text(whole: Node) -> str:
     """Return a tree in words as indented lines."""
 
     def lines(node: Node, indent: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from privet.learners.boosting.additive import Additive
 from privet.learners.boosting.gradients import SCORE_BITS
-from privet.learners.boosting.shape_drawing import COVERAGE, REACH
+from privet.learners.boosting.shape_drawing import COVERAGE, REACH, values_within_reach
 from privet.learners.boosting.shapes import Shape, Shapes, scale_of, shapes_of
 from privet.markup import Markup, figure, join, paragraph, table, tag
 from privet.models.reading import Leaf, root
@@ -24,7 +24,7 @@ def learned(model: Additive) -> Markup:
     shown = whole.acting[:SHAPES]
     if not shown:
         return paragraph("The model says the same of every record: noise outweighed all that there was to learn.")
-    limits = _limits(shown)
+    limits = _axis_with_zero(shown)
     items = [(shape.column.name, shape.importance, f"{shape.importance:.1%}") for shape in whole.acting]
     idle = [shape.column.name for shape in whole.shapes if shape.importance == 0]
     return join(
@@ -105,9 +105,9 @@ def _one_tree(model: Additive) -> list[Markup]:
     return one_tree(f"The first of {model.trees.n_trees} trees", root(model.encoding, model.trees, 0, says), said)
 
 
-def _limits(shown: Sequence[Shape]) -> tuple[float, float]:
-    low = min(0.0, *(float((shape.values - REACH * shape.noise).min()) for shape in shown))
-    high = max(0.0, *(float((shape.values + REACH * shape.noise).max()) for shape in shown))
+def _axis_with_zero(shown: Sequence[Shape]) -> tuple[float, float]:
+    low, high = values_within_reach(shown)
+    low, high = min(0.0, low), max(0.0, high)
     room = 0.04 * (high - low) or 1.0
     return low - room, high + room
 

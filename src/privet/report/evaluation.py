@@ -242,7 +242,7 @@ def evaluation_from_dict(content: Any) -> Evaluation:
 
 def _classes_from_dict(content: Any, provenance: dict[str, Any]) -> Evaluation | None:
     figures = {name: content[name] for name in ("accuracy", "balanced_accuracy", "largest_class")}
-    sound = all(_is_number(value) and 0 <= value <= 1 for value in figures.values())
+    sound = all(_is_finite_number(value) and 0 <= value <= 1 for value in figures.values())
     return ClassEvaluation(**provenance, **figures) if sound else None
 
 
@@ -252,10 +252,10 @@ def _number_from_dict(content: Any, provenance: dict[str, Any]) -> Evaluation | 
     groups = tuple(Group(**group) for group in content["groups"])
     shares = tuple(content["residual_shares"])
     inner = [number for group in groups for number in asdict(group).values()]
-    sound = all(_is_number(value) for value in (*figures.values(), *shares, *inner))
+    sound = all(_is_finite_number(value) for value in (*figures.values(), *shares, *inner))
     sound = sound and len(groups) <= GROUPS and len(shares) in (0, BARS)
     return RegressionEvaluation(**provenance, **figures, groups=groups, residual_shares=shares) if sound else None
 
 
-def _is_number(value: Any) -> bool:
+def _is_finite_number(value: Any) -> bool:
     return type(value) in (int, float) and isfinite(value)

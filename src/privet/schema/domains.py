@@ -73,7 +73,7 @@ class Numeric:
         object.__setattr__(self, "high", _as_float(self.high))
         if self.edges is not None and isinstance(self.edges, Iterable):
             object.__setattr__(self, "edges", tuple(map(_as_float, self.edges)))
-        object.__setattr__(self, "bins", _plain(self.bins))
+        object.__setattr__(self, "bins", plain_value(self.bins))
 
     def cuts(self, bins: int = DEFAULT_BINS) -> Sequence[float]:
         """The inner edges of the grid: `edges` if given, else those of `self.bins` cells, else of `bins`."""
@@ -158,7 +158,7 @@ class Categorical:
 
     def __post_init__(self) -> None:
         if isinstance(self.categories, Iterable) and not isinstance(self.categories, str | bytes):
-            object.__setattr__(self, "categories", tuple(map(_plain, self.categories)))
+            object.__setattr__(self, "categories", tuple(map(plain_value, self.categories)))
 
     def problem(self) -> str | None:
         """What is wrong with this domain, if anything, and the remedy."""
@@ -251,7 +251,8 @@ def refuse(what: str, problem: str | None) -> None:
         raise SchemaError(f"{what}: {problem}")
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
+    """A scalar of NumPy as the Python value that it stands for; anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -218,7 +218,7 @@ def load(path: str | PathLike[str]) -> Schema:
     """Read a schema from a YAML or JSON file."""
     suffix = _suffix(path)
     try:
-        text = _text_of(Path(path), MOST_BYTES[suffix])
+        text = _read_text(Path(path), MOST_BYTES[suffix])
         if suffix == ".json":
             document = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
         else:
@@ -245,7 +245,7 @@ def _beside(path: str | PathLike[str], budget: Any) -> Any:
     return f"{scheme}{quote(str(whole), safe='/:' + chr(92))}{mark}{options}"
 
 
-def _text_of(path: Path, most: int) -> str:
+def _read_text(path: Path, most: int) -> str:
     """Read a file, unless it may be endless or is larger than any schema."""
     if path.exists() and not path.is_file():
         raise SchemaError("not a regular file; write the schema to a file first")

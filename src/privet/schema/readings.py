@@ -180,7 +180,7 @@ class Buckets:
         return replace(mapped, kind="float", data=mapped.numbers(), labels=None)
 
     def _bucket(self, value: Any) -> float:
-        text = _text_of(value)
+        text = _text_to_hash(value)
         if text is None:
             return nan
         digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -299,7 +299,7 @@ def _mapped(values: Values, function: Callable[[Any], Any]) -> Values:
     return replace(values, kind="object", data=data)
 
 
-def _text_of(value: Any) -> str | None:
+def _text_to_hash(value: Any) -> str | None:
     """The text by which a value is hashed, equal for equal values; None for what is missing or cannot be told apart."""
     try:
         if isinstance(value, str):

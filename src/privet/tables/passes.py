@@ -16,7 +16,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class _Shared(Iterator[T]):
+class SharedIterator(Iterator[T]):
     """An iterator that several threads take from; it ends early for all of them when one has failed."""
 
     def __init__(self, items: Iterable[T]) -> None:
@@ -29,12 +29,13 @@ class _Shared(Iterator[T]):
             return next(self._items)
 
     def stop(self) -> None:
+        """End it for every thread."""
         self._stopped = True
 
 
 def in_threads(items: Iterable[T], work: Callable[[Iterator[T]], R], n_jobs: int) -> list[R]:
     """Let so many threads work through the items, each with an iterator that it shares with the others."""
-    shared = _Shared(items)
+    shared = SharedIterator(items)
 
     def guarded() -> R:
         try:

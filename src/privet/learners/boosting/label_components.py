@@ -87,7 +87,7 @@ def components_of(grid: CellGrid, pairs: IntArray, norm: Norm, price: float) -> 
     """
     counts = pairs.astype(np.float64)
     counts[-1, -1] = n = max(counts[-1, -1], 1.0)  # without any record there is still a constant
-    root = _root(_prior(grid))
+    root = _root_of_matrix(_prior(grid))
     spread, directions = np.linalg.eigh(root @ counts @ root)
     # Those of the largest spread come last; what does not vary at all is left out.
     some = np.flatnonzero(spread > 1e-9 * spread[-1])[::-1][:MOST_COMPONENTS]
@@ -155,7 +155,7 @@ def _prior(grid: CellGrid) -> Floats:
     return prior
 
 
-def _root(matrix: Floats) -> Floats:
+def _root_of_matrix(matrix: Floats) -> Floats:
     values, vectors = np.linalg.eigh(matrix)
     root: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
     return root

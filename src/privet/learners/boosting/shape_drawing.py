@@ -13,7 +13,7 @@ from privet.errors import ParameterError
 from privet.learners.boosting.gradients import SCORE_BITS
 from privet.learners.boosting.shapes import Shape, Shapes, named, shapes_of
 from privet.models.axes import grid_ticks, shortened
-from privet.models.drawing import text_of, tree_of
+from privet.models.drawing import indented_text, tree_of
 from privet.models.reading import Leaf
 from privet.writing import replace_figure
 
@@ -62,7 +62,7 @@ def plot(
     columns = min(_COLUMNS, len(shown))
     rows = -(-len(shown) // columns)
     figure = Figure(figsize=(_WIDTH * columns, _HEIGHT * rows + 0.7), layout="constrained")
-    limits = _limits(shown)
+    limits = _axis(shown)
     for place, shape in enumerate(shown):
         _draw(figure.add_subplot(rows, columns, place + 1), shape, whole, limits, legend=place == 0)
     figure.suptitle(_title(whole), fontsize=11)
@@ -93,11 +93,11 @@ def plot_shape(model: Additive, feature: str, target: str | Path | Axes | None =
     whole = shapes_of(model)
     shape = named(whole, feature)
     if target is not None and not isinstance(target, str | Path):
-        _draw(target, shape, whole, _limits([shape]), legend=True)
+        _draw(target, shape, whole, _axis([shape]), legend=True)
         return target
     figure = Figure(figsize=(5.0, 3.4), layout="constrained")
     axes = figure.add_subplot()
-    _draw(axes, shape, whole, _limits([shape]), legend=True)
+    _draw(axes, shape, whole, _axis([shape]), legend=True)
     set_label = axes.set_ylabel if shape.column.ordered else axes.set_xlabel
     set_label(_title(whole), fontsize=8)
     if target is not None:
@@ -124,14 +124,20 @@ def export_tree(model: Additive, tree: int) -> str:
     if model.trees is None:
         raise ParameterError("this model has no trees, only tables; call export_text() without an index")
     contributions = model.values.astype(np.float64) * 2.0**-SCORE_BITS
-    return text_of(
+    return indented_text(
         tree_of(model.encoding, model.trees, tree, lambda leaf: Leaf(_numbers(contributions[leaf], sign=True)))
     )
 
 
-def _limits(shown: Sequence[Shape]) -> tuple[float, float]:
+def values_within_reach(shown: Sequence[Shape]) -> tuple[float, float]:
+    """Return the lowest and the highest value that noise may have left of these shapes."""
     low = min(float((shape.values - REACH * shape.noise).min()) for shape in shown)
     high = max(float((shape.values + REACH * shape.noise).max()) for shape in shown)
+    return low, high
+
+
+def _axis(shown: Sequence[Shape]) -> tuple[float, float]:
+    low, high = values_within_reach(shown)
     room = 0.05 * (high - low) or 1.0
     return low - room, high + room
 

@@ -48,28 +48,28 @@ class Entry:
     @staticmethod
     def following(last: Entry | None, kind: str, account: str, who: str, content: dict[str, Any]) -> Entry:
         """Return the entry that comes after `last`."""
-        seq, before, at = (1, START, now()) if last is None else (last.seq + 1, last.hash, max(now(), last.at))
+        seq, before, at = (1, START, utc_now()) if last is None else (last.seq + 1, last.hash, max(utc_now(), last.at))
         text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-        return Entry(seq, kind, account, who, at, text, before, digest(seq, kind, account, who, at, text, before))
+        return Entry(seq, kind, account, who, at, text, before, entry_hash(seq, kind, account, who, at, text, before))
 
     @property
     def is_intact(self) -> bool:
         """Whether the entry has the hash of its content."""
-        return self.hash == digest(self.seq, self.kind, self.account, self.who, self.at, self.content, self.before)
+        return self.hash == entry_hash(self.seq, self.kind, self.account, self.who, self.at, self.content, self.before)
 
     def details(self) -> Any:
         """Return the content as data."""
         return json.loads(self.content)
 
 
-def digest(seq: int, kind: str, account: str, who: str, at: str, content: str, before: str) -> str:
+def entry_hash(seq: int, kind: str, account: str, who: str, at: str, content: str, before: str) -> str:
     """Return the SHA-256 of an entry; a database's own trigger computes the same."""
     # Only the content may hold line feeds within JSON strings, where they are escaped: so no two entries coincide.
     text = "\n".join([str(seq), kind, account, who, at, content, before])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def now() -> str:
+def utc_now() -> str:
     """Return the time in UTC, to the second; such texts sort by time."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 

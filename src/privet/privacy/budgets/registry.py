@@ -120,7 +120,7 @@ class Registration:
             "opened": self._opened,
             "open": [asdict(handle) for handle in self.open],
         }
-        beside = _beside(self._path)
+        beside = _new_file(self._path)
         for attempt in range(MOST_TRIES):
             try:
                 _make_private(self._path.parent)
@@ -204,12 +204,12 @@ def _remove(path: Path) -> None:
         Store.remove(store)
     with suppress(OSError):
         path.with_suffix("").rmdir()
-    for file in (_beside(path), path):
+    for file in (_new_file(path), path):
         with suppress(OSError):
             file.unlink(missing_ok=True)
 
 
-def _beside(path: Path) -> Path:
+def _new_file(path: Path) -> Path:
     return path.with_suffix(".new")
 
 
