@@ -196,14 +196,15 @@ def composition() -> None:
     ):
         for count, epsilon, delta in sizes:
             plan = settings.set_params(epsilon=epsilon, delta=delta).plan()
-            cost = plan.cost
+            slot = Slot.of(count, plan)
+            cost = slot.cost  # as in an account, where noise goes by rho
             by_cost = Slot(count, rho=cost.rho) if cost.epsilon is None else Slot(count, epsilon=cost.epsilon)
             what = f"{count} {name} fits at epsilon {epsilon:g}" + (f", delta {delta:g}" if delta else "")
             plain = f"{count * epsilon:g}" + (f", and delta {count * delta:g}" if delta else "")
             bounds = (
                 conversions.zcdp_to_epsilon(count * cost.rho, DELTA),
                 epsilon_of_slots([by_cost], DELTA),
-                epsilon_of_slots([Slot.of(count, plan)], DELTA),
+                epsilon_of_slots([slot], DELTA),
             )
             print(f"| {what} | {plain} | " + " | ".join(f"{float(bound):.3f}" for bound in bounds) + " |")
     for count, epsilon in [(50, 0.1), (10, 0.5), (400, 0.02)]:

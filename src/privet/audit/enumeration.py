@@ -199,6 +199,15 @@ class Subject:
             return replace(encoding, target=replace(encoding.target, levels=self.levels))
         return encoding
 
+    @property
+    def claimed_rho(self) -> Fraction | None:
+        """What is claimed in zCDP: what is allowed, or what a plan costs that keeps the guarantee by its exact delta.
+
+        The ledger of every run refuses a plan that costs more than is allowed and does not.
+        """
+        allowed, planned = self.allowance.rho, self._public[2].whole.cost.rho
+        return allowed if allowed is None or planned is None else max(allowed, planned)
+
     @cached_property
     def _public(self) -> tuple[Encoding, Terms, Plan]:
         encoding, terms = self.encoding, Terms.of(self.schema)

@@ -89,7 +89,7 @@ def exact_audit(subject: Subject, max_records: int = 4) -> ExactResult:
     """
     cells = cells_of(subject)
     law = {data: _by_outcome(subject.paths(data)) for data in _data_sets(cells, max_records)}
-    rho = subject.allowance.rho
+    rho = subject.claimed_rho
     compare = _worst_ratio if rho is None else _concentrated_loss
     worst, witness = 0.0, None
     for data, neighbour in _pairs(cells, max_records, subject.schema.neighbours):

@@ -58,7 +58,7 @@ def search(subject: Subject, steps: int, seed: int = 0) -> ExactResult:
         climb.step()
         if climb.best_loss == math.inf:
             break
-    rho = subject.allowance.rho
+    rho = subject.claimed_rho
     witness = None if climb.best is None else Witness(*climb.best.pair, climb.where)
     claimed = float(subject.allowance.epsilon if rho is None else rho)
     return ExactResult(climb.best_loss, claimed, "epsilon" if rho is None else "rho", witness, climb.looked_at)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -141,7 +141,8 @@ class PrivateEstimator(Forecasting, Explained, ShownInNotebooks, BaseEstimator, 
         if schema is None:
             raise ParameterError("plan() needs to know what is public: pass schema=Schema(...)")
         hint = self.n_rows_hint if n_rows_hint is None else n_rows_hint
-        stated = self._plan(make, schema, hint, noise_source()).stated
+        by_rho = _adds_up(budgets.in_force(self._carried(), declared_accounts(schema, None)))
+        stated = self._plan(make, schema, hint, noise_source(), by_rho=by_rho).stated
         _warn_of_large_delta(stated.allowance, check_rows_hint(hint))
         return stated
 
@@ -156,7 +157,9 @@ class PrivateEstimator(Forecasting, Explained, ShownInNotebooks, BaseEstimator, 
         # Both are looked up once, here: what other threads change during the fit does not affect it.
         charged, noise = budgets.in_force(self._carried(), declared_accounts(self.schema, X)), noise_source()
         schema, X, y = self._read(X, y if isinstance(X, Described) else one_column(y))
-        learner, encoding, plan, stated = self._plan(make, schema, self.n_rows_hint, noise, _dealt_by_id(X))
+        learner, encoding, plan, stated = self._plan(
+            make, schema, self.n_rows_hint, noise, _dealt_by_id(X), _adds_up(charged)
+        )
         _refuse_mixtures_by_id(X, stated)
         _warn_of_large_delta(stated.allowance, check_rows_hint(self.n_rows_hint), again=False)
         rng = public_rng(self.random_state)
@@ -193,13 +196,21 @@ class PrivateEstimator(Forecasting, Explained, ShownInNotebooks, BaseEstimator, 
         budgets.record_model(self._receipt, save(self, Path(path)))
 
     def _plan(
-        self, make: MakeLearner, schema: Schema, n_rows_hint: RowsHint, noise: Randomness, shared_coins: bool = False
+        self,
+        make: MakeLearner,
+        schema: Schema,
+        n_rows_hint: RowsHint,
+        noise: Randomness,
+        shared_coins: bool = False,
+        by_rho: bool = False,
     ) -> _Planned:
         hints, terms = Hints(check_rows_hint(n_rows_hint), shared_coins), Terms.of(schema)
         learner = make(hints.n_rows)
         encoding = schema.encoding(learner.bins)
         allowance = self._allowance(encoding, terms, hints)
         share = None if allowance is None else allowance.whole
+        if share is not None and by_rho:
+            share *= 1  # a share that is not alone, so that noise goes by rho and not by its exact delta
         # Where the schema was read off the data nothing is claimed, and nothing needs to be bought.
         if n_rows_hint is None and schema.inferred is None and buys_count(learner, encoding, share):
             learner = CountedFirst(make, learner.bins)
@@ -292,11 +303,17 @@ class PrivateClassifier(Deciding, ClassifierMixin, PrivateEstimator):  # type: i
         return Schema.infer(X, y)
 
     def _plan(
-        self, make: MakeLearner, schema: Schema, n_rows_hint: RowsHint, noise: Randomness, shared_coins: bool = False
+        self,
+        make: MakeLearner,
+        schema: Schema,
+        n_rows_hint: RowsHint,
+        noise: Randomness,
+        shared_coins: bool = False,
+        by_rho: bool = False,
     ) -> _Planned:
         if self.objective != "accuracy":
             check_objective(self.objective, schema)
-        return super()._plan(make, schema, n_rows_hint, noise, shared_coins)
+        return super()._plan(make, schema, n_rows_hint, noise, shared_coins, by_rho)
 
     def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:
         assert isinstance(encoding.target, ClassTarget)
@@ -325,6 +342,11 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
     def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:
         assert isinstance(encoding.target, RangeTarget)
         super()._note_public_facts(schema, encoding)
+
+
+def _adds_up(charged: Sequence[budgets.Handle]) -> bool:
+    """Whether a fit is charged to an account that adds up what many fits cost in rho, so that rho is what to save."""
+    return any(handle.lasting for handle in charged)
 
 
 def _doubts(schema: Schema, noise: Randomness) -> list[str]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 
 from privet.errors import BudgetError, PrivetError
+from privet.privacy import exact_delta
 from privet.privacy.conversions import zcdp_to_epsilon
 from privet.privacy.events import Composition, Cost, Event, Filter, Mixture, Parallel, Sequential, exceeds, readable
 from privet.privacy.plan import Plan
@@ -171,7 +172,7 @@ class Ledger:
         if allowance.rho is None or cost.rho is None:
             return cost.epsilon
         # The whole rho was derived from (epsilon, delta) by rounding down, so it costs no more than that epsilon.
-        if cost.rho == allowance.rho:
+        if cost.rho == allowance.rho or (cost.rho > allowance.rho and self._keeps_exactly(allowance)):
             return allowance.epsilon
         converted = zcdp_to_epsilon(cost.rho, allowance.delta) if cost.rho else Fraction(0)
         return converted if cost.epsilon is None else min(converted, cost.epsilon)
@@ -185,12 +186,16 @@ class Ledger:
                 f"{name} would cost more than was planned; nothing was drawn. This is an error of the learner"
             )
         spent, allowed = (cost.epsilon, allowance.epsilon) if allowance.rho is None else (cost.rho, allowance.rho)
-        if spent is None or spent > allowed:
+        if spent is None or (spent > allowed and not (allowance.rho is not None and self._keeps_exactly(allowance))):
             measure = "epsilon" if allowance.rho is None else "rho"
             raise BudgetError(
                 f"{name} would bring {measure} to {stated_up(spent)}, but only {stated_down(allowed)} is allowed; "
                 f"nothing was drawn. Ask for a larger epsilon or a smaller share"
             )
+
+    def _keeps_exactly(self, allowance: Allowance) -> bool:
+        """Whether what was charged so far keeps the guarantee by its exact delta, though its rho does not."""
+        return exact_delta.keeps(self._whole(), self.terms.max_rows, allowance.epsilon, allowance.delta)
 
     def _refuse_beyond_scopes(self, name: str) -> None:
         """Refuse what some open scope was not planned for, even if the whole has room for it."""

@@ -11,12 +11,14 @@ scale is exactly a double.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from privet.errors import ParameterError
 from privet.parameters import exact
+from privet.privacy import exact_delta
 from privet.privacy.conversions import epsilon_to_zcdp
 from privet.privacy.events import Cost, Event, Mechanism
 
@@ -34,10 +36,15 @@ _SMALLEST_SCALE = Fraction(1, 2**20)
 
 @dataclass(frozen=True)
 class Share:
-    """A part of an allowance: pure ``epsilon``, or ``rho`` of zero-concentrated privacy; exactly one of them is set."""
+    """A part of an allowance: pure ``epsilon``, or ``rho`` of zero-concentrated privacy; exactly one of them is set.
+
+    ``guarantee`` is the epsilon and delta that were asked for, where the share is all of the allowance, so that they
+    bind nothing but what it pays for (`Terms.sharpened`). A part of a share has none.
+    """
 
     epsilon: Fraction | None = None
     rho: Fraction | None = None
+    guarantee: tuple[Fraction, Fraction] | None = None
 
     def __mul__(self, part: Fraction | int) -> Share:
         if self.epsilon is not None:
@@ -81,7 +88,9 @@ class Allowance:
     @property
     def whole(self) -> Share:
         """All of it, in the measure in which parts add up."""
-        return Share(epsilon=self.epsilon) if self.rho is None else Share(rho=self.rho)
+        if self.rho is None:
+            return Share(epsilon=self.epsilon)
+        return Share(rho=self.rho, guarantee=(self.epsilon, self.delta))
 
 
 def most_delta(n_rows: int | None) -> Fraction:
@@ -275,6 +284,32 @@ class Terms:
         moved = Fraction(l2_squared) * self.max_rows**2 * swap
         sigma_squared = friendly_sigma_squared_up(moved / (2 * rho))
         return Event(name, Mechanism.GAUSSIAN, sigma_squared, Fraction(l2_squared), Cost(None, rho), sees)
+
+    def sharpened(self, event: Event, whole: Share | None, beside: Sequence[Event] = ()) -> Event:
+        """Return Gaussian noise as small as its exact delta allows, where a plan has just it and perhaps a choice.
+
+        Parameters
+        ----------
+        event : Event
+            The noise, as a share of rho pays for it. Any other event is returned as it is.
+        whole : Share or None
+            What pays for all of the plan.
+        beside : sequence of Event
+            Everything else that the plan charges. A ledger refuses a plan that charges more than was said here.
+
+        Notes
+        -----
+        *Privacy.* `privet.privacy.exact_delta` has the proof. What is charged in rho is what the smaller noise costs
+        there, so that it adds up with other fits; the total is above what zCDP would allow for the guarantee.
+        """
+        moved = exact_delta.moved_by_one(event, self.max_rows)
+        choice = exact_delta.choice_among(beside)
+        if whole is None or whole.guarantee is None or moved is None or choice is None:
+            return event
+        variance = exact_delta.sharpest(event.parameter, moved, whole.guarantee, choice, friendly_sigma_squared_up)
+        if variance == event.parameter:
+            return event
+        return replace(event, parameter=variance, cost=Cost(None, Fraction(moved) / (2 * variance)))
 
     def permute_and_flip(
         self, name: str, epsilon: Fraction, *, score_range: Fraction | int = 1, sees: str = "all records"

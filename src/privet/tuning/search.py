@@ -210,7 +210,13 @@ class PrivateSearch(PrivateEstimator):
         return self._search(self.schema, check_rows_hint(self.n_rows_hint))
 
     def _plan(
-        self, make: MakeLearner, schema: Schema, n_rows_hint: RowsHint, noise: Randomness, shared_coins: bool = False
+        self,
+        make: MakeLearner,
+        schema: Schema,
+        n_rows_hint: RowsHint,
+        noise: Randomness,
+        shared_coins: bool = False,
+        by_rho: bool = False,
     ) -> Any:
         self._check_target(schema)
         for candidate in self._candidates():
@@ -225,7 +231,9 @@ class PrivateSearch(PrivateEstimator):
         bought = n_rows_hint is None and schema.inferred is None and buys_count(search, encoding, share)
         for n_rows in POSSIBLE_ROWS if bought else (hints.n_rows,):
             self._search(schema, n_rows).field.check_objectives(terms, allowance, Hints(n_rows, shared_coins))
-        return super()._plan(lambda n_rows: self._search(schema, n_rows), schema, n_rows_hint, noise, shared_coins)
+        return super()._plan(
+            lambda n_rows: self._search(schema, n_rows), schema, n_rows_hint, noise, shared_coins, by_rho
+        )
 
     def _search(self, schema: Schema, n_rows: int | None) -> HeldOutSearch | StoppingSearch:
         """Return the search as a learner, for about so many records."""

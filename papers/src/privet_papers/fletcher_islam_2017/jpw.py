@@ -53,7 +53,8 @@ class JPWForest:
         A record adds one to one class count in one leaf of each tree: sensitivity T in L1, T in squared L2.
         """
         name = f"class counts in the leaves of {self.n_trees} trees"
-        leaves = terms.noise(name, share, l1=self.n_trees, l2_squared=self.n_trees)
+        leaves = terms.noise(name, share, l1=self.n_trees, l2_squared=self.n_trees, largest=1)
+        leaves = terms.sharpened(leaves, share)  # nothing else is charged
         depth = self.max_depth or jpw_depth(encoding, hints.n_rows)
         return JPWPlan(depth, leaves)
 

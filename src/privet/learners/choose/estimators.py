@@ -223,14 +223,20 @@ class PrivetClassifier(_Chosen, PrivateClassifier):
         self.objective = objective
 
     def _plan(
-        self, make: MakeLearner, schema: Schema, n_rows_hint: RowsHint, noise: Randomness, shared_coins: bool = False
+        self,
+        make: MakeLearner,
+        schema: Schema,
+        n_rows_hint: RowsHint,
+        noise: Randomness,
+        shared_coins: bool = False,
+        by_rho: bool = False,
     ) -> Any:
         if self.goal == "labels only" and self.objective in ("balanced_accuracy", "f1"):
             raise ParameterError(
                 f"objective={self.objective!r} needs released counts, and goal='labels only' releases none: take "
                 "goal='readable', or costs, such as objective={'no': 1, 'yes': 9}"
             )
-        return super()._plan(make, schema, n_rows_hint, noise, shared_coins)
+        return super()._plan(make, schema, n_rows_hint, noise, shared_coins, by_rho)
 
     def _estimator(self, n_rows: int | None) -> Any:
         return super()._estimator(n_rows).set_params(objective=self.objective)

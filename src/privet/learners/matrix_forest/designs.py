@@ -309,6 +309,8 @@ def _measurement(
     # Hard votes of disjoint trees: a record may move one leaf's label, which is in two places of a one-hot row, or in
     # one place if only one column is measured. Labels move both ways, so two records may move in the same direction.
     places = 2 if setting.hard and setting.n_classes > 2 else 1
+    # Counts of single slots: a record adds one to each that it is in.
+    largest = 1 if isinstance(strategy, Identity) and setting.gaussian and not setting.hard else None
     events = []
     for group, (share, norm) in enumerate(zip(strategy.parts, strategy.norms, strict=True)):
         events.append(
@@ -318,8 +320,11 @@ def _measurement(
                 l1=norm.l1 * places,
                 l2_squared=norm.l2_squared * places,
                 signed=setting.hard,
+                largest=largest,
             )
         )
+    if part == 1 and len(events) == 1:  # all that is charged
+        events = [setting.terms.sharpened(events[0], setting.share)]
     return Measurement(slots, strategy, workload, tuple(events), weight)
 
 

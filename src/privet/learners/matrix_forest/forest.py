@@ -96,6 +96,7 @@ class MatrixForestClassifier(PrivateClassifier):
     noise for the largest column norm of A, which is computed exactly; a strategy that does not support the votes is
     refused. One record is in one cell, in one leaf of every tree, or (aggregate) in one leaf of one tree. Hard votes
     of disjoint trees: a record can move two entries of A's input, or one where only one of two classes is measured.
+    A single Gaussian measurement of cells or leaves goes by its exact delta (`privet.privacy.exact_delta`).
     Everything else is post-processing. A new batch for which the release is not enough is a new fit, and a new charge.
 
     Examples

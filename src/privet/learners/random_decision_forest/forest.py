@@ -26,7 +26,7 @@ from privet.models.forest import EMPTY_RULES, VOTINGS, Empty, Forest, LeafCounts
 from privet.parameters import Auto, RowsHint, check_choice, check_whole_or_auto, public_rng, threads
 from privet.privacy.events import Event, Mechanism, Sequential
 from privet.privacy.plan import InSequence
-from privet.privacy.terms import Allowance, Share, Terms
+from privet.privacy.terms import Allowance, Share, Terms, times
 from privet.progress import counting_records
 from privet.randomness.public import PublicRng, derive_seed
 from privet.schema.encoding import Encoding
@@ -92,9 +92,10 @@ class RandomDecisionForest:
             return self._label_plan(encoding, terms, share, hints, shape)
         check_leaves_fit(shape.n_trees * min(1 << shape.max_depth, MAX_LEAVES), encoding.n_classes)
         weights = self._choice_of_weights(terms, share, hints)
-        if share is not None and weights:
-            share *= 1 - WEIGHTS_PART
-        return ForestPlan(shape, self.event(shape.n_trees, terms, share), weights)
+        left = times(share, 1 - WEIGHTS_PART) if weights else share
+        leaves = self.event(shape.n_trees, terms, left)
+        # All that is charged is fixed by now, so that Gaussian noise may go by its exact delta.
+        return ForestPlan(shape, terms.sharpened(leaves, share, weights), weights)
 
     def _by_labels(self, encoding: Encoding, terms: Terms, shape: ForestShape) -> bool:
         """Whether leaves are released as where only labels are private; known from public facts."""
@@ -260,6 +261,8 @@ class RandomDecisionForestClassifier(PrivateClassifier):
     *labels*: for each tree one selection on one-sided scores of range one, at epsilon / n_trees (disjoint: at epsilon).
     *weights*: a record adds one or nothing to the number of right answers of each weighting, so they are one selection
     of range one, and its cost adds up with that of the leaves (`privet.learners.random_decision_forest.weights`).
+    Gaussian noise has the variance that the exact delta of the leaves and that choice together allows, where no number
+    of records is bought first and no account adds up rhos (`privet.privacy.exact_delta`).
     Every leaf of every tree is released and stored, whether or not a record reached it. Voting, back-off and the coins
     at prediction are post-processing. The running time of permute-and-flip depends on the counts.
 

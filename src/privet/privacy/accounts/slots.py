@@ -14,7 +14,7 @@ from privet.privacy.accounts.entries import decimal_up
 from privet.privacy.accounts.pairs import Pair, has_table
 from privet.privacy.events import Composition, Cost, Event, Mechanism, Parallel, Sequential, exceeds
 from privet.privacy.ledger import Ledger
-from privet.privacy.terms import Terms
+from privet.privacy.terms import Terms, friendly_sigma_squared_up
 
 MOST_SLOTS = 100_000
 MOST_KINDS = 200  # of different releases of one charge; one that has more counts by its cost
@@ -80,6 +80,7 @@ class Slot:
             raise BudgetError(f"the number of slots must be from 1 to {MOST_SLOTS:,}, got {count}")
         if not plan.proven:
             raise BudgetError(f"{what} has no guarantee ({'; '.join(plan.why)}), so no slot can be declared for it")
+        plan = _by_rho(plan)
         releases = releases_of(plan)
         if not releases:
             raise BudgetError(f"{what} plans no release, so it needs no slot")
@@ -162,6 +163,22 @@ def _read_plan(path: Path) -> tuple[Ledger, str]:
             f"{path}: no plan can be read from it ({type(error).__name__}); write one with `privet plan ... --json`"
         ) from error
     return ledger_from_dict(ledger), what
+
+
+def _by_rho(plan: Ledger) -> Ledger:
+    """Return the plan that a fit has under an account: noise that went by its exact delta goes by rho there."""
+    allowed = None if plan.allowance is None else plan.allowance.rho
+    if allowed is None or plan.cost.rho is None or plan.cost.rho <= allowed:
+        return plan
+    rest = sum((e.cost.rho or Fraction(0) for e in plan.events if e.mechanism is not Mechanism.GAUSSIAN), Fraction(0))
+    events = [_with_rho(e, allowed - rest) if e.mechanism is Mechanism.GAUSSIAN else e for e in plan.events]
+    return Ledger.stating(plan.terms, plan.allowance, Sequential(tuple(events)))
+
+
+def _with_rho(event: Event, rho: Fraction) -> Event:
+    assert event.cost.rho is not None
+    variance = friendly_sigma_squared_up(event.cost.rho * event.parameter / rho)
+    return replace(event, parameter=variance, cost=Cost(None, rho))
 
 
 def charged(cost: Cost, what: str) -> tuple[Fraction | None, Fraction]:
