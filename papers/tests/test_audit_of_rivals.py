@@ -1,5 +1,9 @@
 """The exact loss of the baselines, the ranges of their scores, and the flaw of the one that is not private."""
 
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,6 +23,8 @@ from privet_papers.fletcher_islam_2017.jpw import JPWForest, jpw_depth
 from privet_papers.fletcher_islam_2017.multiway_growth import UNAVAILABLE, Criterion, MultiwayGrowth
 from privet_papers.fletcher_islam_2017.pruning import prune_by_error
 from privet_papers.fletcher_islam_2017.rgv import RGVForest
+from privet_papers.vos_2023.dpgdf import DPGDFTree
+from privet_papers.vos_2023.one_against_rest import RANGE
 from tests.laws.planted import TINY
 from tests.laws.registry import SCHEMA, people
 
@@ -36,6 +42,46 @@ def test_jpw_spends_what_it_claims(neighbours, delta):
     result = audit(JPWForest(n_trees=2, max_depth=1), neighbours=neighbours, delta=delta)
     assert not result.refuted
     assert result.loss == pytest.approx(result.claimed, rel=1e-6)
+
+
+def gini_of(classes):
+    """Return a child's impurity, counted in records."""
+    return len(classes) - sum(Fraction(n * n, len(classes)) for n in Counter(classes).values())
+
+
+def ranges_of_average_gini(n):
+    """Yield the range over all candidates of what one more record changes, for each node of n records.
+
+    Classes are named in the order in which they come. A candidate that is no longer open changes by nothing.
+    """
+    for classes in product(range(n + 1), repeat=n + 1):
+        if any(own > max(classes[:place], default=-1) + 1 for place, own in enumerate(classes)):
+            continue
+        changes = {Fraction(0)}
+        for side in product((0, 1), repeat=n + 1):
+            children = [[c for c, own in zip(classes, side, strict=True) if own == place] for place in (0, 1)]
+            after = sum((gini_of(child) for child in children if child), Fraction(0)) / (n + 1)
+            children[side[-1]].pop()  # the new record is the last
+            before = sum((gini_of(child) for child in children if child), Fraction(0)) / n
+            changes.add(after - before)
+        yield max(changes) - min(changes)
+
+
+def test_what_a_record_changes_of_average_gini_has_a_range_of_one_half():
+    largest = [max(ranges_of_average_gini(n)) for n in (1, 2, 3, 4)]
+    assert largest == [Fraction(1, 2), Fraction(1, 2), Fraction(4, 9), Fraction(3, 8)]
+    assert Fraction(3, 5 + 1) == Fraction(1, 2), "what bounds all larger nodes"
+
+
+@pytest.mark.parametrize("records", [3, 4])
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+def test_dpgdf_made_sound_stays_within_its_claim_and_is_near_to_it(neighbours, records):
+    tree = audit(DPGDFTree(max_depth=1), records=records, neighbours=neighbours)
+    assert not tree.refuted
+    assert tree.loss > 0.6
+    with pytest.MonkeyPatch.context() as patch:  # of half that range the audit would know
+        patch.setattr("privet_papers.vos_2023.dpgdf.RANGE", RANGE // 4)
+        assert audit(DPGDFTree(max_depth=1), records=records, neighbours=neighbours).refuted
 
 
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])

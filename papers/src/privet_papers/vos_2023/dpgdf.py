@@ -95,9 +95,9 @@ class DPGDFTreeClassifier(PrivateClassifier):
 
     Notes
     -----
-    *Privacy.* One record changes an average Gini impurity by at most 1/2 either way, a range of one over all
-    candidates; nodes of a level are disjoint. Labels are chosen on class counts, of range one. Costs add up over levels
-    and labels.
+    *Privacy.* What one record changes of the average Gini impurities has a range of 1/2 over all candidates of a node
+    (`privet_papers.vos_2023.one_against_rest.average_gini` has the proof); nodes of a level are disjoint. Labels are
+    chosen on class counts, of range one. Costs add up over levels and labels.
     """
 
     def __init__(

@@ -25,7 +25,7 @@ from privet.tables import Table
 from privet.trees.structure import FeatureCodes
 from privet_papers.framework.printed import PrintedClassifier, pure_epsilon
 from privet_papers.framework.smooth_sensitivity import FLAW, RATE, top_scores
-from privet_papers.vos_2023.one_against_rest import RANGE, grow_one_against_rest, one_against_rest
+from privet_papers.vos_2023.one_against_rest import PRINTED_RANGE, grow_one_against_rest, one_against_rest
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class PrintedDPGDF:
         epsilon = pure_epsilon(share)
         depth = self.max_depth if len(one_against_rest(FeatureCodes.of(encoding))) else 0
         level = Share(epsilon / (2 * max(depth, 1)))
-        levels = tuple(terms.choice(f"splits of level {i + 1}", level, score_range=RANGE) for i in range(depth))
+        levels = tuple(terms.choice(f"splits of level {i + 1}", level, score_range=PRINTED_RANGE) for i in range(depth))
         labels = unproven("labels of the leaves", Mechanism.EXPONENTIAL, RATE, FLAW)
         return PrintedDPGDFPlan(float(epsilon / 2), levels, labels)
 

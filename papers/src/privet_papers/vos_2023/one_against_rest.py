@@ -13,9 +13,11 @@ from privet.trees.scores import SCORES
 from privet.trees.structure import FeatureCodes
 
 STEPS = 1 << 30  # of the grid, for one unit of the average Gini impurity
-# One record changes an average Gini impurity by at most 1/2 either way: the range over candidates is one. Rounding (two
-# children to 2^-20 of a record, then their quotient by the number of records) adds less than 4100 steps.
-RANGE = STEPS + 4100
+# Rounding (two children to 2^-20 of a record, then their quotient by the number of records) adds less than this to what
+# one record changes.
+_ROUNDING = 4100
+RANGE = STEPS // 2 + _ROUNDING  # over candidates, of what one record changes; see `average_gini`
+PRINTED_RANGE = STEPS + _ROUNDING  # for 1/2 either way
 _USED = -(1 << 50)
 
 
@@ -54,7 +56,19 @@ def grow_one_against_rest(
 
 
 def average_gini(growth: GreedyGrowth) -> IntArray:
-    """Return minus the average Gini impurity after each candidate split of each open node, in grid steps."""
+    """Return minus the average Gini impurity after each candidate split of each open node, in grid steps.
+
+    *Privacy.* A record is in one child of every candidate, and what it changes has a range of 1/2 over all candidates,
+    one that is no longer open and never changes among them. Let a node have n records, and let a candidate's children
+    have impurity S counted in records: the sum of their numbers of records times their Gini impurities. Its average is
+    ``A = S / n``, from 0 to below 1. A new record raises S by some d from 0 to below 2 (`privet.trees.scores`), so A by
+    ``(d - A) / (n + 1)``. Of two candidates these differ by less than ``(2 + 1) / (n + 1)``, at most 1/2 for n >= 5.
+    An empty node's average stays zero. For n = 1 to 4 all nodes and all candidates can be gone through: the largest
+    range is 1/2, where a second record of another class joins the first or does not (n = 1), or where two records of
+    two classes are in one child without the third, or apart, one of them with it (n = 2: 1/3 + 1/6).
+    papers/tests/test_audit_of_rivals.py does so. Each single average moves by up to 1/2 in one direction and by up to
+    1/6 in the other, but not for the same node.
+    """
     total = growth.scores(SCORES["gini"])
     n_records = growth.leaf_counts.sum(axis=1, keepdims=True)
     # From steps of 2^-20 of a record to steps of 2^-30 of the average.
