@@ -60,9 +60,9 @@ EXPECTED = [
     (Boosting(1, 1), "label", 0.0, 0.0, 0.5678),
     (Boosting(2, 1), "add_remove", 0.0, 5.0, 0.8484),
     (Boosting(1, 1), "add_remove", 1e-6, 0.0, 0.9986),
-    (Boosting(1, 1), "replace", 1e-6, 0.0, 0.7166),
+    (Boosting(1, 1), "replace", 1e-6, 0.0, 0.7475),
     (Boosting(2, 1), "add_remove", 1e-6, 5.0, 0.9304),
-    (Boosting(2, 1), "replace", 1e-6, 5.0, 0.6831),
+    (Boosting(2, 1), "replace", 1e-6, 5.0, 0.7079),
 ]
 
 

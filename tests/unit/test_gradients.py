@@ -68,6 +68,37 @@ def test_every_entry_of_the_logistic_table_is_within_its_norm_and_some_are_close
     assert norms.max() > 0.99 * unit
 
 
+def distance_of(vector, other):
+    return sum((x - y) ** 2 for x, y in zip(vector, other, strict=True))
+
+
+@pytest.mark.parametrize("loss", [loss for loss in LOSSES if loss.norm == "l2"], ids=str)
+@given(data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_a_record_that_replaces_another_moves_sums_by_no_more_than_is_paid_for(loss, data):
+    of_one = st.lists(ANY_SCORE | NEAR_SCORE, min_size=loss.n_scores, max_size=loss.n_scores)
+    scores = [data.draw(of_one), data.draw(of_one)]
+    most = 65_535 if isinstance(loss, Huber) else max(loss.n_scores - 1, 1)
+    vector, other = gradients(loss, scores, [data.draw(st.integers(0, most)) for _ in scores])
+    assert distance_of(vector, other) <= loss.distance * ONE**2, "in one leaf"
+    assert norm_of(loss, vector) + norm_of(loss, other) <= loss.distance * ONE**2, "in two leaves"
+
+
+def test_no_two_entries_of_the_logistic_table_are_farther_apart_and_some_are_as_far():
+    vectors = logistic_table("l2").astype(np.int64)
+    gaps = ((vectors[0, :, np.newaxis] - vectors[1, np.newaxis]) ** 2).sum(axis=2)
+    most = Logistic("l2").distance * ONE**2
+    assert 0.99 * most < gaps.max() <= most
+
+
+def test_the_distances_of_many_classes_and_of_a_regression_target_are_attained():
+    far = 2**30
+    halves, wrong = gradients(Softmax(3, "l2"), [[0, 0, -far], [far, -far, -far]], [0, 1])
+    assert 0.999 * 17 / 8 < distance_of(halves, wrong) / ONE**2 <= 17 / 8
+    low, high = gradients(Huber("l2", 2), [[-far], [far]], [1, 0])
+    assert distance_of(low, high) == 4 * ONE**2
+
+
 @given(score=st.floats(-7.9, 7.9), label=st.integers(0, 1))
 @settings(max_examples=100, deadline=None)
 def test_logistic_gradients_are_those_of_the_loss_cut_off_at_one_half(score, label):

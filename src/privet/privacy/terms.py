@@ -117,7 +117,7 @@ class Terms:
     with the number of steps, and so does the range of a selection's scores; rho of the exponential mechanism grows with
     its square. Where features are public, learners state half of what a changed label can change, since it counts as
     two steps. Gaussian noise on a vector of L2 sensitivity D: r rows move it by at most r D; a replaced row by at
-    most sqrt(2) D if all entries are counts (two non-negative vectors), else by 2 D.
+    most sqrt(2) D if all entries are counts (two non-negative vectors), else by 2 D, unless a learner has proven less.
 
     A unit of which only one row takes part is not the same as a record: a further record of a person who is already in
     the data may displace the one that took part, which is two steps. So a guarantee states whether a unit was declared.
@@ -216,18 +216,20 @@ class Terms:
         signed: bool = False,
         sees: str = "all records",
         largest: Fraction | int | None = None,
+        replaced: Fraction | int | None = None,
     ) -> Event:
         """Plan additive noise: Laplace for a pure share, Gaussian for a share of rho, none for ``None``.
 
         `largest` bounds what a record adds to any single number, where all numbers are counts, which no record lowers.
-        It is stated where it is less than what a record changes all of them by together.
+        It is stated where it is less than what a record changes all of them by together. `replaced` bounds the squared
+        L2 distance of what two records add, where that is less than follows from what each of them adds.
         """
         if share is None:
             return _without_privacy(name, sees)
         if share.epsilon is not None:
             return self.laplace(name, share.epsilon, l1=l1, sees=sees, largest=largest)
         assert share.rho is not None
-        event = self.gaussian(name, share.rho, l2_squared=l2_squared, signed=signed, sees=sees)
+        event = self.gaussian(name, share.rho, l2_squared=l2_squared, signed=signed, sees=sees, replaced=replaced)
         return event if largest is None or largest**2 >= l2_squared else replace(event, largest=Fraction(largest))
 
     def choice(
@@ -277,12 +279,19 @@ class Terms:
         l2_squared: Fraction | int = 1,
         signed: bool = False,
         sees: str = "all records",
+        replaced: Fraction | int | None = None,
     ) -> Event:
-        """Plan discrete Gaussian noise with ``rho = sensitivity^2 / (2 sigma^2)``, sigma rounded up."""
+        """Plan discrete Gaussian noise with ``rho = sensitivity^2 / (2 sigma^2)``, sigma rounded up.
+
+        *Privacy.* Rows of a unit that are replaced move numbers by at most the root of `replaced` each, and those that
+        come or go without another by no more than that either: `replaced` is never taken to be below `l2_squared`.
+        """
         _check_positive(name, rho)
-        swap = 1 if self.neighbours == "add_remove" else (4 if signed else 2)
-        moved = Fraction(l2_squared) * self.max_rows**2 * swap
-        sigma_squared = friendly_sigma_squared_up(moved / (2 * rho))
+        moved = Fraction(l2_squared)
+        if self.neighbours != "add_remove":
+            by_size = moved * (4 if signed else 2)
+            moved = by_size if replaced is None else max(moved, min(by_size, Fraction(replaced)))
+        sigma_squared = friendly_sigma_squared_up(moved * self.max_rows**2 / (2 * rho))
         return Event(name, Mechanism.GAUSSIAN, sigma_squared, Fraction(l2_squared), Cost(None, rho), sees)
 
     def sharpened(self, event: Event, whole: Share | None, beside: Sequence[Event] = ()) -> Event:

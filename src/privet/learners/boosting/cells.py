@@ -265,8 +265,8 @@ def _limits(target: TargetKind) -> tuple[int, int]:
 
 def plan_start(loss: Loss, terms: Terms, share: Share | None) -> Event:
     """Plan noise on the sums of all records' gradients and curvatures."""
-    l1, l2_squared = loss.bound * loss.one, loss.bound * loss.one**2
-    return terms.noise("sums of gradients", share, l1=l1, l2_squared=l2_squared, signed=True)
+    l1, l2_squared, replaced = loss.bound * loss.one, loss.bound * loss.one**2, loss.distance * loss.one**2
+    return terms.noise("sums of gradients", share, l1=l1, l2_squared=l2_squared, signed=True, replaced=replaced)
 
 
 def common_start(

@@ -82,6 +82,8 @@ class Logistic:
         The norm that is bounded: L2 for Gaussian noise, L1 for Laplace noise.
     bound : Fraction
         On the squared L2 norm, or on the L1 norm, of ``(a, b)`` in units.
+    distance : Fraction
+        On the squared L2 distance of two records' ``(a, b)``, in units.
     score_range : int
         Of ``|sum of a on the left| + |sum of a on the right|``, which a record moves by at most 1/2 either way.
     curvature : float
@@ -92,7 +94,9 @@ class Logistic:
     Notes
     -----
     *Privacy.* Adding or removing a record adds or removes one vector ``(a, b)``, with ``a^2 + b^2 <= 5/16 4^q`` or
-    ``|a| + |b| <= 3/4 2^q``, q = `GRADIENT_BITS`.
+    ``|a| + |b| <= 3/4 2^q``, q = `GRADIENT_BITS`. Replacing one moves the sums of one leaf by a difference of two such
+    vectors. Both gradients are within 1/2 of zero, and no curvature is negative or above 1/4: squared L2 norm at most
+    ``1 + 1/16``, and not four times 5/16. Where the two records are in different leaves it is 10/16 at most.
 
     Where a share q < 1/2 of the records with one score is of the second class, the sum of their gradients is zero for
     ``p = q / (2 (1 - q))``: on the same side of 1/2, and further out. Rounds stop well before that, so that scores are
@@ -105,6 +109,7 @@ class Logistic:
     score_range: ClassVar[int] = 1
     curvature: ClassVar[float] = 1.0
     at_even_scores: ClassVar[float] = 1.0
+    distance: ClassVar[Fraction] = Fraction(17, 16)
 
     @property
     def bound(self) -> Fraction:
@@ -200,11 +205,25 @@ class Softmax:
     divided by 2 m: L1 norm at most 1, squared L2 norm at most 1/2. The curvatures, divided alike, get 1/8 more (squared
     L2), or 1/4 (L1, at half weight), and are cut down to that. Sums over classes of ``|left| + |right|`` move by at
     most one either way: range 2. All is rounded towards zero.
+
+    *Replacing* a record with another in the same leaf moves the sums by a squared distance of at most 17/8, and not by
+    four times 5/8. A record of class y has one negative gradient, ``-g`` in place y with g up to 1/2, and others that
+    add up to at most g; its curvature is at most 1/4 in every place (``p (1 - p)`` over ``max(2 m, 1)``, where p is at
+    most m in every place but y), and no more than its gradient outside of y. All this holds of the integers, too, which
+    are rounded down, and what is cut down only falls. *Two records of one class*: gradients are at most 1/2 apart in
+    place y, and elsewhere two non-negative vectors of squared norm at most 1/4 each; curvatures are two non-negative
+    vectors of squared norm at most ``1/16 + 1/4`` each: together no more than 11/8. *Of two classes y and z*: let the
+    first have gradient x in place z, the second x' in place y. There gradients are at most ``1/2 + x`` and ``1/2 + x'``
+    apart, curvatures at most 1/4. In all other places the gradients of the first add up to at most ``1/2 - x``, those
+    of the second to at most ``1/2 - x'``, and the curvatures are no larger. With
+    ``f(x) = (1/2 + x)^2 + 2 (1/2 - x)^2`` that is at most ``f(x) + f(x') + 2/16``; f is convex, 3/4 at 0 and 1 at 1/2:
+    at most ``2 + 1/8``. In different leaves it is 10/8 at most.
     """
 
     n_scores: int
     norm: Norm
     one: ClassVar[int] = ONE
+    distance: ClassVar[Fraction] = Fraction(17, 8)
     score_range: ClassVar[int] = 2
 
     @property
@@ -261,7 +280,8 @@ class Huber:
     Notes
     -----
     *Privacy.* ``|a| <= 1`` by the cut, whatever the width, and ``b`` is the constant ``1/4``: squared L2 norm at most
-    17/16, L1 norm 5/4.
+    17/16, L1 norm 5/4. A record that replaces another one in the same leaf has the same ``b``: squared distance at most
+    4; in another leaf, 17/8.
     """
 
     norm: Norm
@@ -269,6 +289,7 @@ class Huber:
     width: int = ONE
     n_scores: ClassVar[int] = 1
     one: ClassVar[int] = ONE
+    distance: ClassVar[Fraction] = Fraction(4)
     score_range: ClassVar[int] = 2
     at_even_scores: ClassVar[float] = 1.0
     count: ClassVar[Fraction] = Fraction(1, 4)  # what every record has for its curvature
@@ -304,6 +325,11 @@ class Bounded(Protocol):
     @property
     def bound(self) -> Fraction:
         """On the squared L2 norm, or on the L1 norm, of what is added up in the leaves."""
+        ...
+
+    @property
+    def distance(self) -> Fraction:
+        """On the squared L2 distance of what two records add, of which one replaces the other."""
         ...
 
     @property

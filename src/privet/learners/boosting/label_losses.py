@@ -82,6 +82,11 @@ class ClassLabels:
         return Fraction(1, 4) if self.n_scores == 1 else Fraction(1, 2)
 
     @property
+    def distance(self) -> Fraction:
+        """What a changed label moves, in squared L2 norm and units."""
+        return Fraction(1) if self.n_scores == 1 else Fraction(2)
+
+    @property
     def score_range(self) -> int:
         """Half of the range of splits' scores for a changed label, in units."""
         return 1 if self.n_scores == 1 else 2
@@ -116,6 +121,7 @@ class TargetLabels:
     huber: Huber
     n_scores: ClassVar[int] = 1
     bound: ClassVar[Fraction] = Fraction(1)
+    distance: ClassVar[Fraction] = Fraction(4)
     score_range: ClassVar[int] = 2
 
     @property

@@ -294,6 +294,7 @@ class Annealing:
             l1=loss.bound * ONE,
             l2_squared=loss.bound * ONE**2,
             signed=True,
+            replaced=loss.distance * ONE**2,
             sees=SEES,
         )
         return Round(splits, leaves)
