@@ -141,8 +141,10 @@ class PrivateEstimator(Forecasting, Explained, ShownInNotebooks, BaseEstimator, 
         if schema is None:
             raise ParameterError("plan() needs to know what is public: pass schema=Schema(...)")
         hint = self.n_rows_hint if n_rows_hint is None else n_rows_hint
-        by_rho = _adds_up(budgets.in_force(self._carried(), declared_accounts(schema, None)))
-        stated = self._plan(make, schema, hint, noise_source(), by_rho=by_rho).stated
+        stated = self._plan(make, schema, hint, noise_source()).stated
+        # Whether an account would be charged matters to no other plan.
+        if stated.beyond_rho and _adds_up(budgets.in_force(self._carried(), declared_accounts(schema, None))):
+            stated = self._plan(make, schema, hint, noise_source(), by_rho=True).stated
         _warn_of_large_delta(stated.allowance, check_rows_hint(hint))
         return stated
 

@@ -166,13 +166,19 @@ class Ledger:
         """The total in zero-concentrated privacy; infinite if nothing is proven."""
         return readable(self.cost.rho) if self.proven else float("inf")
 
+    @property
+    def beyond_rho(self) -> bool:
+        """Whether the guarantee holds by the exact delta of what is charged, and zCDP would not allow as much."""
+        allowed = None if self.allowance is None else self.allowance.rho
+        return allowed is not None and self.cost.rho is not None and self.cost.rho > allowed
+
     def _epsilon(self, cost: Cost) -> Fraction | None:
         allowance = self.allowance
         assert allowance is not None
         if allowance.rho is None or cost.rho is None:
             return cost.epsilon
         # The whole rho was derived from (epsilon, delta) by rounding down, so it costs no more than that epsilon.
-        if cost.rho == allowance.rho or (cost.rho > allowance.rho and self._keeps_exactly(allowance)):
+        if cost.rho == allowance.rho or (self.beyond_rho and self._keeps_exactly(allowance)):
             return allowance.epsilon
         converted = zcdp_to_epsilon(cost.rho, allowance.delta) if cost.rho else Fraction(0)
         return converted if cost.epsilon is None else min(converted, cost.epsilon)

@@ -167,9 +167,11 @@ def _read_plan(path: Path) -> tuple[Ledger, str]:
 
 def _by_rho(plan: Ledger) -> Ledger:
     """Return the plan that a fit has under an account: noise that went by its exact delta goes by rho there."""
-    allowed = None if plan.allowance is None else plan.allowance.rho
-    if allowed is None or plan.cost.rho is None or plan.cost.rho <= allowed:
+    if not plan.beyond_rho:
         return plan
+    assert plan.allowance is not None
+    assert plan.allowance.rho is not None
+    allowed = plan.allowance.rho
     rest = sum((e.cost.rho or Fraction(0) for e in plan.events if e.mechanism is not Mechanism.GAUSSIAN), Fraction(0))
     events = [_with_rho(e, allowed - rest) if e.mechanism is Mechanism.GAUSSIAN else e for e in plan.events]
     return Ledger.stating(plan.terms, plan.allowance, Sequential(tuple(events)))
