@@ -212,7 +212,7 @@ class PrivateEstimator(Forecasting, Explained, ShownInNotebooks, BaseEstimator, 
         allowance = self._allowance(encoding, terms, hints)
         share = None if allowance is None else allowance.whole
         if share is not None and by_rho:
-            share *= 1  # a share that is not alone, so that noise goes by rho and not by its exact delta
+            share = replace(share, guarantee=None)  # rhos add up there, so noise is not to go by its exact delta
         # Where the schema was read off the data nothing is claimed, and nothing needs to be bought.
         if n_rows_hint is None and schema.inferred is None and buys_count(learner, encoding, share):
             learner = CountedFirst(make, learner.bins)
