@@ -1,6 +1,8 @@
 """The entries of Bojarski et al. on a small made-up data set: what they lay out, and that it can be told apart."""
 
+import csv
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -100,17 +102,33 @@ def test_figures_draw_from_their_rows(folder):
     rows = bojarski_figures.by_shape([Outcome(settings, grid(settings, folder))])
     assert {row["method"] for row in rows} == {"dp", "dp, back-off"}
     assert len(bojarski_figures.plot_shapes(rows).axes) == 4
-    assert len(bojarski_figures.plot_budgets(rows).axes) == 2
+    assert len(bojarski_figures.plot_budgets(rows).axes) == 1 + 3, "over budgets, and over k for each vote"
 
 
 def test_measured_errors_stay_below_the_bound_of_theorem_5_4(folder):
     settings = {"data": "banknote", "seed": 0, "h": 6, "k": [1, 201]}
     rows = bojarski_figures.bounds([Outcome(settings, tree_quality(settings, folder))])
-    assert rows[-1]["k"] >= rows[-1]["trees the bound asks for"]
+    assert rows[0]["delta"] is rows[0]["bound MV %"] is None, "one tree is too few"
+    assert rows[-1]["delta"] == pytest.approx(math.sqrt(math.log(486) / 201), abs=1e-3)
     assert rows[-1]["MV %"] <= rows[-1]["bound MV %"]
     assert rows[-1]["TA %"] <= rows[-1]["bound TA %"]
     assert all(row["probability of the private bound (5.7)"] < 0 for row in rows)
     assert len(bojarski_figures.plot_bounds(rows).axes) == 1
+
+
+def test_the_table_of_the_public_rule_is_that_of_the_committed_results():
+    root = Path(__file__).parents[2] / "docs"
+    with (root / "results" / "bojarski-public-rule.csv").open(encoding="utf-8", newline="") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["epsilon"] in ("0.1", "1")]
+    errors = [name for name in rows[0] if name.startswith("error %")]
+    wanted = [[row["data"], *(float(row[name]) for name in ("n", "epsilon", "k", "h", *errors))] for row in rows]
+    page = (root / "learners" / "random_decision_forest.md").read_text(encoding="utf-8")
+    table = page.split("| by the rule | k = 10, h = 8 | best of 20 |\n", 1)[1].split("\n\n", 1)[0].splitlines()[1:]
+    shown = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+    assert [[name, *map(float, numbers)] for name, *numbers in shown[:-1]] == wanted
+    assert [float(cell) for cell in shown[-1][5:]] == pytest.approx(
+        [round(float(np.mean([float(row[name]) for row in rows])), 1) for name in errors]
+    )
 
 
 def test_binary_adult_has_five_fifths_two_halves_and_one_feature_for_each_category():

@@ -9,8 +9,7 @@ import pytest
 from privet.errors import ParameterError
 from privet_papers.framework import LEFT_OUT, PAPERS, claims, entries
 from privet_papers.framework.claims import Claim, Figures, Finding, holds, rows_and_page
-from privet_papers.framework.data import DOMAINS_ARE_PUBLIC
-from privet_papers.framework.output import markdown
+from privet_papers.framework.output import Origin, page_again
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -82,12 +81,5 @@ def test_a_claim_without_its_results_says_how_to_make_them(tmp_path):
 @pytest.mark.parametrize("entry", entries().values(), ids=lambda entry: entry.name)
 def test_a_page_of_results_is_its_csv_file_with_the_notes_of_its_entry(entry):
     page = (RESULTS / f"{entry.name}.md").read_text(encoding="utf-8")
-    with (RESULTS / f"{entry.name}.csv").open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    absent = re.findall(r"^Left out, since the data is absent: (.*)\.$", page, re.MULTILINE)
-    command = re.search(r"Made by `(.*)`\.", page)
-    assert command is not None
-    assert command[1].startswith(f"privet reproduce {entry.name}")
-    reads_data = any(cell.data for cell in entry.cells(False))
-    notes = (*entry.notes, DOMAINS_ARE_PUBLIC) if reads_data else entry.notes
-    assert page == markdown(entry, rows, command=command[1], notes=notes, absent=absent)
+    assert Origin.read(page).command.startswith(f"privet reproduce {entry.name}")
+    assert page == page_again(entry, page, RESULTS / f"{entry.name}.csv")

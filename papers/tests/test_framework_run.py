@@ -1,16 +1,19 @@
 """Laws of running an entry: nothing is computed twice, nothing stale stays, same results make same files."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+import privet
 import privet_papers.framework
 from privet.errors import ParameterError
 from privet_papers.framework import find
 from privet_papers.framework.data import DOMAINS_ARE_PUBLIC, DataFolder
-from privet_papers.framework.entry import Entry
+from privet_papers.framework.entry import Cell, Entry, Result, Settings, WholeProtocol
+from privet_papers.framework.output import notes_of, write_page_again
 from privet_papers.framework.runner import RunReport, prepare, run
 
 TOY = '''
@@ -183,7 +186,7 @@ def test_csv_has_a_row_per_outcome_in_the_order_of_the_cells(room: Room) -> None
 def test_page_says_what_it_assumes_and_how_it_was_made(room: Room) -> None:
     room.run()
     page = (room.out / "toy-table-1.md").read_text()
-    assert "Made by `privet reproduce toy-table-1 --data DIR`." in page
+    assert f"Made by `privet reproduce toy-table-1 --data DIR` with privet {privet.__version__}." in page
     assert "| second | 2 | 26 |" in page
     assert f"- A toy.\n- {DOMAINS_ARE_PUBLIC}\n" in page
 
@@ -196,6 +199,56 @@ def test_quick_results_do_not_replace_full_ones(room: Room) -> None:
     assert len(quick.files[0].read_text().splitlines()) == 3
     # The reduced settings are a part of the full ones here, so nothing was left to compute.
     assert quick.computed == 0
+
+
+def test_a_whole_protocol_is_announced_on_the_page_and_computes_only_what_is_more(room: Room) -> None:
+    def all_cells() -> list[Cell]:
+        return [replace(cell, settings={**cell.settings, "power": p}) for cell in usual.cells(True) for p in (1, 2, 3)]
+
+    usual = room.entry()
+    smaller = replace(usual, whole=WholeProtocol(all_cells, "two powers", "three", 2.5))
+    data = DataFolder.at(room.data)
+    run(smaller, data, room.out)
+    announced = "two powers, where the paper has three. All of it takes about 2.5 hours on two cores"
+    page = (room.out / "toy-table-1.md").read_text()
+    assert announced in page
+    assert "`privet reproduce toy-table-1 --whole --data DIR`" in page
+    report = run(smaller, data, room.out, whole=True)
+    assert (report.computed, report.reused) == (2, 4)
+    assert report.files[0] == room.out / "whole" / "toy-table-1.csv"
+    of_all = (room.out / "whole" / "toy-table-1.md").read_text()
+    assert announced not in of_all
+    assert "Made by `privet reproduce toy-table-1 --whole --data DIR` with privet" in of_all
+    assert (room.out / "toy-table-1.md").read_text() == page
+    with pytest.raises(ParameterError, match="choose one of them"):
+        run(smaller, data, room.out, quick=True, whole=True)
+
+
+def test_a_page_written_again_keeps_table_command_and_version_and_takes_the_notes_of_today(room: Room) -> None:
+    room.run()
+    page = room.out / "toy-table-1.md"
+    page.write_text(page.read_text().replace(f"with privet {privet.__version__}.", "with privet 0.0.1."))
+    before = page.read_text()
+    write_page_again(replace(room.entry(), notes=("Another note.",)), room.out)
+    assert page.read_text() == before.replace("A toy.", "Another note.")
+    page.write_text("Nobody knows.")
+    with pytest.raises(ParameterError, match="run the entry again"):
+        write_page_again(room.entry(), room.out)
+    page.unlink()
+    with pytest.raises(ParameterError, match="is absent; run the entry"):
+        write_page_again(room.entry(), room.out)
+
+
+def test_pages_name_seeds_and_folds_of_their_cells() -> None:
+    cells = [Cell(_nothing, {"seed": seed, "folds": 10}) for seed in (0, 1, 2)]
+    entry = Entry("toy", "Nobody 2026", "Nothing", lambda quick: cells, lambda outcomes: [])
+    assert notes_of(entry, reads_data=False) == (
+        "Public seeds of its cells: 0 to 2; folds of a cell: 10. Noise is not seeded.",
+    )
+
+
+def _nothing(settings: Settings, data: DataFolder) -> Result:
+    return {}
 
 
 def test_absent_data_is_left_out_and_named(room: Room) -> None:

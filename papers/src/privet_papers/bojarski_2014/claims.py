@@ -66,7 +66,7 @@ def _back_off(figures: Figures) -> Finding:
 
 def _majority_bound(column: str, error: str) -> Find:
     def find(figures: Figures) -> Finding:
-        enough = [row for row in figures.rows if float(row["k"]) >= float(row["trees the bound asks for"])]
+        enough = [row for row in figures.rows if row[column]]
         kept = sum(float(row[error]) <= float(row[column]) for row in enough)
         tight = [float(row[column]) for row in enough]
         said = f"kept in {kept} of {len(enough)} cases; the bound is {min(tight):.0f}% to {max(tight):.0f}%"

@@ -24,7 +24,7 @@ def compared(outcomes: Sequence[Outcome], measure: str, reference: str) -> list[
     found: dict[tuple[float, str, str], list[float]] = {}
     for outcome in outcomes:
         key = (outcome.settings["epsilon"], outcome.settings["data"], outcome.settings["variant"])
-        found[key] = outcome.result[measure]
+        found.setdefault(key, []).extend(outcome.result[measure])  # of all repeats, in their order
     rows: list[Row] = []
     variants = dict.fromkeys(variant for _, _, variant in found)
     for epsilon in dict.fromkeys(epsilon for epsilon, _, _ in found):

@@ -36,6 +36,7 @@ from privet_papers.framework.printed import PrintedClassifier, pure_epsilon
 from privet_papers.framework.smooth_sensitivity import FLAW, RATE, top_scores
 
 Sensitivity = Literal["smooth", "global"]
+EmptyLeaves = Literal["random", "silent"]
 
 EQUAL_PARTS = "records are dealt to trees in turn: one record more moves all that follow to other trees"
 FINE_GRID = 255
@@ -72,6 +73,7 @@ class SmoothForest:
     sensitivity: Sensitivity = "smooth"
     max_leaves: int = MAX_LEAVES
     bins: int = FINE_GRID
+    empty: EmptyLeaves = "random"
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> SmoothForestPlan:
         """Plan the labels as printed; nothing is proven."""
@@ -94,8 +96,11 @@ class SmoothForest:
         counts = table.aggregate(LeafClassCounts(trees, encoding.n_classes, part))
         # Theorem 1 in the exponential mechanism.
         scores = top_scores(counts, float(plan.epsilon), smooth=self.sensitivity == "smooth")
-        labels = release.choose(scores, plan.labels)
-        return Forest(encoding, trees, LeafLabels(labels.astype(np.uint16)))
+        labels = release.choose(scores, plan.labels).astype(np.uint16)
+        if self.empty == "random":
+            return Forest(encoding, trees, LeafLabels(labels))
+        silent = np.uint16(encoding.n_classes)
+        return Forest(encoding, trees, LeafLabels(np.where(counts.any(axis=1), labels, silent), int(silent)))
 
 
 class SmoothForestClassifier(PrintedClassifier):
@@ -113,6 +118,9 @@ class SmoothForestClassifier(PrintedClassifier):
         As in `privet.DisjointForestClassifier`; records are dealt to the trees in turn, in equal parts.
     sensitivity : {"smooth", "global"}, default="smooth"
         The paper's choice, or the global sensitivity of one that its Figure 4 compares with.
+    empty : {"random", "silent"}, default="random"
+        Leaves without records: a label by chance, as Algorithm 2 has it, or no vote, which the text does not offer
+        and which tells exactly where there are none; the AUC that the paper reports for Adult asks for it.
     n_rows_hint, random_state, n_jobs
         As in `privet.DisjointForestClassifier`.
 
@@ -135,6 +143,7 @@ class SmoothForestClassifier(PrintedClassifier):
         composition: Sharing = "disjoint",
         sensitivity: Sensitivity = "smooth",
         max_leaves: int = MAX_LEAVES,
+        empty: EmptyLeaves = "random",
         n_rows_hint: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -148,6 +157,7 @@ class SmoothForestClassifier(PrintedClassifier):
         self.composition = composition
         self.sensitivity = sensitivity
         self.max_leaves = max_leaves
+        self.empty = empty
         self.n_rows_hint = n_rows_hint
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -157,6 +167,7 @@ class SmoothForestClassifier(PrintedClassifier):
         check_choice("depth_rule", self.depth_rule, ("table", "printed"))
         check_choice("composition", self.composition, ("disjoint", "sequential"))
         check_choice("sensitivity", self.sensitivity, ("smooth", "global"))
+        check_choice("empty", self.empty, ("random", "silent"))
         check_whole("max_leaves", self.max_leaves, 1, 1 << 22)
         return SmoothForest(
             int(self.n_trees),
@@ -165,4 +176,5 @@ class SmoothForestClassifier(PrintedClassifier):
             self.composition,
             self.sensitivity,
             int(self.max_leaves),
+            empty=self.empty,
         )

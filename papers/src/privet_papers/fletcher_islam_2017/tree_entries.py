@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from privet_papers.fletcher_islam_2017.cells import depth_of, leaf_facts, smooth_sensitivity
 from privet_papers.fletcher_islam_2017.data import BENCHMARKS, SYNTHETIC
-from privet_papers.fletcher_islam_2017.entry_parts import QUICK, entry
+from privet_papers.fletcher_islam_2017.entry_parts import QUICK, entry, many_seeds
 from privet_papers.fletcher_islam_2017.layout import averaged
 from privet_papers.fletcher_islam_2017.printed_numbers import EMPTY_LEAVES, SENSITIVITIES
 from privet_papers.framework.entry import Cell, Outcome, Row, beside_paper
@@ -43,6 +43,11 @@ def _leaf_cells(
     return cells
 
 
+_EMPTY_LEAVES = _leaf_cells(tuple(BENCHMARKS), (1, 30), ("disjoint",), 3)
+_SENSITIVITIES = _leaf_cells(tuple(BENCHMARKS), (100,), ("disjoint", "sequential"), 1)
+_FLIPS = _leaf_cells(SYNTHETIC, (1, 3, 10, 30, 100, 300), ("disjoint",), 1)
+
+
 def _table_3(outcomes: Sequence[Outcome]) -> list[Row]:
     rows = averaged(outcomes, ["data", "n_trees"], ["empty"])
     for row in rows:
@@ -71,12 +76,13 @@ ENTRIES = (
     entry(
         "table-3",
         "Share of empty leaves, in percent",
-        _leaf_cells(tuple(BENCHMARKS), (1, 30), ("disjoint",), 3),
+        _EMPTY_LEAVES,
         _table_3,
         notes=(
             f"{EXACT} The number of leaves of trees with millions of them is estimated (Knuth 1975).",
             "The paper's SynthE, whose trees have as many leaves as those of SynthC and SynthD, is out of line.",
         ),
+        whole=many_seeds(_EMPTY_LEAVES, "three runs", hours=0.15),
     ),
     entry(
         "table-4",
@@ -88,17 +94,19 @@ ENTRIES = (
     entry(
         "fig-5b",
         "Average smooth sensitivity of leaves that are not empty",
-        _leaf_cells(tuple(BENCHMARKS), (100,), ("disjoint", "sequential"), 1),
+        _SENSITIVITIES,
         lambda outcomes: averaged(outcomes, ["data", "composition"], ["sensitivity"]),
         notes=(EXACT,),
+        whole=many_seeds(_SENSITIVITIES, "one run", hours=0.4),
     ),
     entry(
         "fig-8",
         "Share of labels that differ from the most frequent class, in leaves that are not empty",
-        _leaf_cells(SYNTHETIC, (1, 3, 10, 30, 100, 300), ("disjoint",), 1),
+        _FLIPS,
         lambda outcomes: averaged(
             outcomes, ["data", "n_trees"], ["printed", "permute-and-flip", "margin law", "margin law, silent"]
         ),
         notes=("Expected shares, from exact counts and the rules' laws. 'silent': leaves that abstain.",),
+        whole=many_seeds(_FLIPS, "one run", hours=0.6),
     ),
 )

@@ -24,6 +24,7 @@ MODULES: tuple[str, ...] = (
     "privet_papers.bai_2021.entries",
     "privet_papers.bai_2021.private_entries",
     "privet_papers.bai_2021.pixel_entries",
+    "privet_papers.bai_2021.lemma_entries",
 )
 
 PAPERS: tuple[str, ...] = ("bojarski_2014", "fletcher_islam_2017", "tajima_2025", "bai_2021", "vos_2023")

@@ -30,6 +30,9 @@ def reproduce(
         typer.Option(help="Folder of benchmark files NAME.parquet; or set PRIVET_DATA.", metavar="DIR"),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Reduced settings, for a first look.")] = False,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="The paper's whole protocol, where the usual run is smaller.")
+    ] = False,
     everything: Annotated[bool, typer.Option("--all", help="Run every entry.")] = False,
     listed: Annotated[
         bool,
@@ -44,6 +47,9 @@ def reproduce(
     ] = None,
     claims: Annotated[
         bool, typer.Option("--claims", help="Write what the papers claim and what holds, from the results.")
+    ] = False,
+    pages: Annotated[
+        bool, typer.Option("--pages", help="Write pages again from the CSV files; nothing is computed.")
     ] = False,
     out: Annotated[Path, typer.Option(help="Folder for results.", metavar="DIR")] = Path("results"),
     jobs: Annotated[int, typer.Option(help="Number of processes.", min=1)] = 2,
@@ -70,9 +76,13 @@ def reproduce(
     deadline = None if hours is None else time.monotonic() + 3600 * hours
     failed = False
     # A misspelt name is reported before hours of work.
-    for entry in list(entries().values()) if everything else [find(name) for name in names or ()]:
-        failed |= not _run(entry, folder, out, quick=quick, jobs=jobs, deadline=deadline)
-        if against is not None and not quick:
+    chosen = list(entries().values()) if everything else [find(name) for name in names or ()]
+    if pages:
+        _write_pages(chosen, out)
+        return
+    for entry in chosen:
+        failed |= not _run(entry, folder, out, quick=quick, whole=whole, jobs=jobs, deadline=deadline)
+        if against is not None and not quick and not whole:
             _compare(entry.name, against, out)
     if failed:
         raise typer.Exit(Exit.FAILED)
@@ -97,6 +107,13 @@ def _write_claims(results: Path) -> None:
         typer.echo(f"wrote {file}")
 
 
+def _write_pages(chosen: list[Entry], results: Path) -> None:
+    from privet_papers.framework.output import write_page_again
+
+    for entry in chosen:
+        typer.echo(f"wrote {write_page_again(entry, results)}")
+
+
 def _compare(name: str, before: Path, now: Path) -> None:
     """Say what a run has changed against earlier results."""
     from privet_papers.framework.changes import changes
@@ -113,13 +130,15 @@ def _compare(name: str, before: Path, now: Path) -> None:
             typer.echo(f"{name}:   {change}")
 
 
-def _run(entry: Entry, data: DataFolder, out: Path, *, quick: bool, jobs: int, deadline: float | None) -> bool:
+def _run(
+    entry: Entry, data: DataFolder, out: Path, *, quick: bool, whole: bool, jobs: int, deadline: float | None
+) -> bool:
     """Run one entry and say what came of it; return whether no cell failed."""
     from privet_papers.framework.runner import run
 
     try:
         with _progress_bar(entry.name) as progress:
-            report = run(entry, data, out, quick=quick, jobs=jobs, progress=progress, deadline=deadline)
+            report = run(entry, data, out, quick=quick, whole=whole, jobs=jobs, progress=progress, deadline=deadline)
     except KeyboardInterrupt:
         typer.echo(f"{entry.name}: stopped; finished cells are kept, the same command goes on from there", err=True)
         raise typer.Exit(Exit.STOPPED) from None

@@ -60,6 +60,40 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class WholeProtocol:
+    """What a paper itself ran, where an entry runs fewer folds, runs or settings of it.
+
+    Parameters
+    ----------
+    cells : callable
+        ``cells() -> list of Cell``; those that the entry shares with it are computed once.
+    here, paper : str
+        What the entry runs, and what the paper ran.
+    hours : float
+        Of two cores, for all of it: reckoned from the processor time of cells that were timed.
+    """
+
+    cells: Callable[[], Sequence[Cell]]
+    here: str
+    paper: str
+    hours: float
+
+    def note(self, name: str) -> str:
+        """Say on the page of an entry by how much it is smaller, and how all of it is run."""
+        reads_data = any(cell.data for cell in self.cells())
+        command = f"privet reproduce {name} --whole{' --data DIR' if reads_data else ''}"
+        return (
+            f"**Smaller than the paper's protocol:** {self.here}, where the paper has {self.paper}. All of it takes "
+            f"about {self.duration} on two cores, reckoned from cells that were timed: `{command}`."
+        )
+
+    @property
+    def duration(self) -> str:
+        """In words: minutes up to two hours."""
+        return f"{round(60 * self.hours)} minutes" if self.hours < 2 else f"{self.hours:g} hours"
+
+
+@dataclass(frozen=True)
 class Entry:
     """One table or figure of a paper.
 
@@ -83,6 +117,8 @@ class Entry:
     sources : tuple of str, optional
         Modules or packages whose code decides the results; a change there runs the cells again. The module of
         the cell function always counts. By default all learners and everything below them count.
+    whole : WholeProtocol, optional
+        The paper's own protocol, where `cells` is smaller; the page says so.
     """
 
     name: str
@@ -93,6 +129,7 @@ class Entry:
     plot: Callable[[list[Row]], Figure] | None = None
     notes: tuple[str, ...] = ()
     sources: tuple[str, ...] | None = None
+    whole: WholeProtocol | None = None
 
 
 def beside_paper(

@@ -72,9 +72,9 @@ class NoteProgress(Protocol):
         """Take note that `done` of the `total` cells to compute have a result or have failed."""
 
 
-def prepare(entry: Entry, data: DataFolder, out: Path, *, quick: bool = False) -> Work:
+def prepare(entry: Entry, data: DataFolder, out: Path, *, quick: bool = False, whole: bool = False) -> Work:
     """Return the work of an entry under the folder `out`."""
-    cells = entry.cells(quick)
+    cells = entry.whole.cells() if whole and entry.whole is not None else entry.cells(quick)
     present = {name: data.digest(name) for cell in cells for name in cell.data if data.file(name)}
     absent = tuple(dict.fromkeys(name for cell in cells for name in cell.data if name not in present))
     possible = [cell for cell in cells if all(name in present for name in cell.data)]
@@ -94,6 +94,7 @@ def run(
     out: Path,
     *,
     quick: bool = False,
+    whole: bool = False,
     jobs: int = 1,
     progress: NoteProgress = lambda done, total: None,
     deadline: float | None = None,
@@ -101,7 +102,8 @@ def run(
     """Compute what is missing of an entry and write its results.
 
     Each result is stored as soon as it is there: a run that is stopped goes on where it was. A cell that
-    fails does not stop the others. A quick run has a folder of its own and never replaces full results.
+    fails does not stop the others. A quick run, and one of a paper's whole protocol, has a folder of its own and never
+    replaces the usual results; cells that runs share are computed once.
 
     Parameters
     ----------
@@ -113,6 +115,8 @@ def run(
         Folder for results and the cache of cells.
     quick : bool
         Run the entry's reduced settings.
+    whole : bool
+        Run the paper's whole protocol, where the entry is smaller than it.
     jobs : int
         Number of processes; with 1 everything runs in this one.
     progress : callable
@@ -120,9 +124,11 @@ def run(
     deadline : float, optional
         By `time.monotonic`: no cell is begun after it.
     """
+    if quick and whole:
+        raise ParameterError("quick is less than usual, whole is more: choose one of them")
     if jobs < 1:
         raise ParameterError(f"jobs must be at least 1, got {jobs}")
-    work = prepare(entry, data, out, quick=quick)
+    work = prepare(entry, data, out, quick=quick, whole=whole)
     if not work.cells:
         absent = ", ".join(work.absent)
         raise ParameterError(f"{entry.name} has nothing to run: data absent: {absent}; give a folder with --data")
@@ -141,14 +147,16 @@ def run(
     left = len(work.cells) - len(results) - len(failures)
     if not failures and not left:
         reads_data = any(cell.data for cell in work.cells.values())
+        size = "quick" if quick else "whole" if whole else ""
         outcomes = [Outcome(cell.settings, results[key]) for key, cell in work.cells.items()]
         files = write_results(
             entry,
             entry.assemble(outcomes),
-            out / "quick" if quick else out,
-            command=f"privet reproduce {entry.name}{' --quick' if quick else ''}{' --data DIR' if reads_data else ''}",
+            out / size if size else out,
+            command=f"privet reproduce {entry.name}{f' --{size}' if size else ''}{' --data DIR' if reads_data else ''}",
             absent=work.absent,
             reads_data=reads_data,
+            whole=whole,
         )
     return RunReport(files, len(results) - reused, reused, tuple(failures), work.absent, left)
 

@@ -226,7 +226,8 @@ ENTRIES = (
         plot=figures.seconds,
         notes=(
             "Adult, Heart and Mushroom: four ensembles over four features each (see tajima-tuning), and batches of the "
-            "first 200 points of their test sets.",
+            "first 200 points of their test sets, since the search for a strategy takes long for thousands of points; "
+            "whole test sets of the others.",
         ),
     ),
     _entry(

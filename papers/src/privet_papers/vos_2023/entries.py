@@ -125,6 +125,8 @@ def _accuracy_entry(number: str, roman: str, epsilon: float) -> Entry:
             "size and columns in both forms; which rows the paper drew is not known.",
             "'average' is over all rows; 'average of whole sets' leaves out those of which we have a part, and is the "
             "one to compare with the paper.",
+            "'tree' is scikit-learn's, without privacy: it knows no epsilon, and its columns are the same computation "
+            "in Tables II, VI and VII.",
             AS_IN_THE_PAPER,
             WHAT_IS_PRIVATE,
             BDPT_READINGS,
@@ -161,7 +163,9 @@ ENTRIES = (
         notes=(
             "Ratios of times, encoding included, the least of three runs each. The paper prints seconds of its own "
             "machine. Higgs is synthetic, of the same shape (940,160 x 24). Times depend on what else runs.",
-            "**The figures above are of an earlier run**, on 12 of the 21 sets that are here, with BDPT by thresholds.",
+            "**The figures above are of an earlier run**, on 12 of the 21 sets that are here, with BDPT by thresholds: "
+            "times mean something on a machine that does nothing else only, and none was free. To run it anew on all "
+            "21 sets: `PRIVET_DIFFPRIVLIB=PYTHON privet reproduce vos-table-5 --data DIR --jobs 1`.",
         ),
         sources=SOURCES,
     ),
