@@ -293,8 +293,7 @@ class Encoding(FieldsOnly):
         codes = np.empty((self.n_features, opened.n_rows), dtype=self.dtype)
         places = self.places(opened)
         if opened.names is not None:
-            known = [*(column.name for column in self.columns), *(column.source for column in self.columns), *ignore]
-            say_ignored(opened.unnamed(known))
+            say_ignored(opened.unnamed([*self._names, *self._sources, *ignore]))
         left = list(range(self.n_features))
         # Only writable arrays: for read-only ones numba would have to compile the kernel once more.
         by_rows = stored_by_rows(frame) and frame.dtype == np.float64 and frame.flags.writeable
@@ -310,11 +309,18 @@ class Encoding(FieldsOnly):
 
     def places(self, frame: Frame) -> list[int]:
         """Where in a frame the values of each feature are; that a column is missing is an error."""
-        if frame.names is None:
-            names = [column.name for column in self.columns]
-            place_of = dict(zip(names, frame.places(names), strict=True))
-            return [place_of[column.source] for column in self.columns]
-        return frame.places([column.source for column in self.columns])
+        if frame.names is not None:
+            return frame.places(self._sources)
+        place_of = dict(zip(self._names, frame.places(self._names), strict=True))  # columns are in schema order
+        return [place_of[source] for source in self._sources]
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    @cached_property
+    def _sources(self) -> list[str]:
+        return [column.source for column in self.columns]
 
     def encode_target(self, y: Any) -> npt.NDArray[np.int32]:
         """Encode class labels or a regression target; -1 marks a record that is to be dropped."""
