@@ -31,6 +31,8 @@ HERE = Path(__file__).resolve().parent
 NOW = HERE.parent / "src"
 BEFORE = "dd2a9ef"
 SLOWER = 1.05  # from this ratio on, a line is marked
+FEW_VALUES = 10_000  # fits of so small a table are repeated more often: an interrupt takes as long as a prediction
+MORE_REPEATS = 11
 
 IMPORTS = {
     "import privet": "import privet",
@@ -169,7 +171,8 @@ def page(rows: list[dict[str, str]], command: str) -> str:
     lines = [
         "# This version beside the one before its rooms",
         "",
-        f"Made by `{command}`: milliseconds of the processor, one thread, medians of at least nine in alternation. "
+        f"Made by `{command}`: milliseconds of the processor, one thread, medians of at least nine in alternation, of "
+        "small ones 99. "
         f"*Before* is commit {BEFORE}, the last one before every file of the library was moved; *now* is this version, "
         "with all that has been added since. A fit includes checks, plan, encoding and charges; small ones have 2,000 "
         "records of five features. Random forests have equal vote weights here, which is what the older version knows. "
@@ -216,6 +219,8 @@ def fits(name: str, versions: list[Version], repeats: int) -> list[dict[str, str
     """Compare the fits and the predictions of a case."""
     for version in versions:
         version.seconds(name)
+    if CASES[name].rows * CASES[name].columns <= FEW_VALUES:
+        repeats *= MORE_REPEATS
     rounds = [[version.seconds(name) for version in versions] for _ in range(repeats)]
     rows = []
     for part, what in enumerate(("fit", "predict")):
