@@ -16,7 +16,7 @@ from privet_papers.bojarski_2014.noise_readings import NOISE_ENTRY
 from privet_papers.bojarski_2014.points import POINTS
 from privet_papers.bojarski_2014.printed_numbers import TABLE_1
 from privet_papers.bojarski_2014.rpart import rpart
-from privet_papers.framework.entry import Cell, Entry, Outcome, Row
+from privet_papers.framework.entry import Cell, Entry, Outcome, Row, WholeProtocol
 
 PAPER = "Bojarski et al. 2014"
 HEIGHTS = list(range(1, 16))
@@ -114,17 +114,28 @@ def claims_cells(quick: bool) -> list[Cell]:
     """Three runs over the whole grid, and the comparison of the two rules for negative counts."""
     runs = 1 if quick else 3
     heights, trees = ([4, 8, 12], [1, 5, 21]) if quick else (HEIGHTS, TREES)
-    names = SMALL[:2] if quick else SMALL
-    cells = [
+    return _over_grid(SMALL[:2] if quick else SMALL, heights, trees, runs) + _two_rules(2 if quick else RUNS)
+
+
+def _over_grid(names: Sequence[str], heights: list[int], trees: list[int], runs: int) -> list[Cell]:
+    return [
         Cell(grid, {"data": name, "seed": seed, "h": heights, "k": trees}, BENCHMARKS[name].files)
         for name in names
         for seed in range(runs)
     ]
-    for k, eta in ((16, 0.1), (64, 1.0)):
-        for seed in range(2 if quick else 10):
-            settings = {"data": "banknote", "seed": 100 + seed, "h": [4, 6, 8], "k": [k], "eta": eta}
-            cells.append(Cell(grid, settings, BENCHMARKS["banknote"].files))
-    return cells
+
+
+def _two_rules(runs: int) -> list[Cell]:
+    """Compare the rules for negative counts in two shapes."""
+    return [
+        Cell(
+            grid,
+            {"data": "banknote", "seed": 100 + seed, "h": [4, 6, 8], "k": [k], "eta": eta},
+            BENCHMARKS["banknote"].files,
+        )
+        for k, eta in ((16, 0.1), (64, 1.0))
+        for seed in range(runs)
+    ]
 
 
 def claims(outcomes: Sequence[Outcome]) -> list[Row]:
@@ -306,6 +317,12 @@ ENTRIES = (
         assemble=claims,
         sources=SOURCES,
         notes=GRID_NOTES[:3],
+        whole=WholeProtocol(
+            lambda: _over_grid(SMALL, HEIGHTS, TREES, RUNS) + _two_rules(RUNS),
+            "three runs over the grid",
+            "ten",
+            hours=0.1,
+        ),
     ),
     Entry(
         name="bojarski-public-rule",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from privet_papers.fletcher_islam_2017.cells import TEST_ROWS_OF_SCALING, scaling
-from privet_papers.fletcher_islam_2017.data import BENCHMARKS, SYNTHETIC
+from privet_papers.fletcher_islam_2017.data import BENCHMARKS, GENERATORS, SYNTHETIC
 from privet_papers.fletcher_islam_2017.entry_parts import (
     BUCKETS,
     OURS,
@@ -18,6 +18,7 @@ from privet_papers.fletcher_islam_2017.entry_parts import (
     entry,
     grid,
     many_seeds,
+    several_generators,
     ten_times_ten,
 )
 from privet_papers.fletcher_islam_2017.layout import AVERAGE, averaged, bars, compared, lines
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 BUDGETS = (0.01, 0.1, 1.0)
 SWEEP = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6)
-FOLDS = {"fig-6": 2, "fig-7": 1, "fig-10": 5}
+FOLDS = {"fig-6": 4, "fig-7": 1, "fig-10": 5}
 
 
 def _fig_6_cells(quick: bool) -> list[Cell]:
@@ -40,7 +41,7 @@ def _fig_6_cells(quick: bool) -> list[Cell]:
             for label, depth in depths.items():
                 if not quick or name in QUICK:
                     variant, parameters = f"{method}, {label}", {"max_depth": depth}
-                    cells.append(cell(name, variant, method, 1.0, parameters, FOLDS["fig-6"]))
+                    cells.append(cell(name, variant, method, 1.0, parameters, FOLDS["fig-6"], GENERATORS))
     return cells
 
 
@@ -140,7 +141,7 @@ ENTRIES = (
         _fig_6_cells,
         lambda outcomes: compared(outcomes, "accuracy", "sound, Theorem 2"),
         bars("accuracy"),
-        (BUCKETS, OURS),
+        (BUCKETS, OURS, several_generators(FOLDS["fig-6"])),
         ten_times_ten(_fig_6_cells, FOLDS["fig-6"], hours=0.5),
     ),
     entry(
