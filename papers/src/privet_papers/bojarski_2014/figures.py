@@ -279,7 +279,7 @@ def _figures(
 
 
 FIGURES = (
-    *_figures(1, SHOWN, (3, 3), HOURS["small"]),
+    *_figures(1, SHOWN, (3, 10), HOURS["small"]),
     *_figures(3, ("adult",), (3, 10), HOURS["adult"]),
     *_figures(5, ("transfusion",), (10, 10), HOURS["transfusion"]),
     *_figures(7, ("covertype",), (1, 1), HOURS["covertype"]),
