@@ -7,7 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from privet.errors import ParameterError
+from privet import budget
+from privet.errors import BudgetError, ParameterError
 from privet.privacy import laws
 from privet.privacy.events import Mechanism
 from privet.privacy.terms import Allowance, Terms
@@ -106,7 +107,15 @@ def test_both_ends_are_found_where_they_are_clear_and_each_costs_its_epsilon():
 
 
 def test_what_is_not_in_the_domain_counts_for_nothing_and_raises_nothing():
-    assert frequent_item(["a"] * 100 + ["not known"] * 500, ["a", "b"], 2.0)[0] == "a"
+    assert frequent_item(["a"] * 100 + ["not known"] * 500 + [["no", "hash"]], ["a", "b"], 2.0)[0] == "a"
+
+
+def test_budgets_are_charged_and_refuse_the_one_query_too_many():
+    with budget(epsilon=1.5) as left:
+        frequent_item(["a"] * 10, ["a", "b"], 1.0)
+        assert left.spent == 1
+        with pytest.raises(BudgetError):
+            frequent_item(["a"] * 10, ["a", "b"], 1.0)
 
 
 def test_replacing_a_record_is_two_steps():

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError
-from privet.mechanisms.release import open_release
+from privet.mechanisms.grounds import Grounds, Said
 from privet.parameters import check_choice
 from privet.privacy.events import Event
 from privet.privacy.ledger import Ledger
@@ -39,7 +39,7 @@ def frequent_item(
     epsilon: float = 1.0,
     *,
     which: Which = "most",
-    terms: Terms | None = None,
+    neighbours: Literal["add_remove", "replace"] = "add_remove",
 ) -> tuple[Item, Ledger]:
     """Return the most, or the least, frequent item privately, and the ledger that says what it cost.
 
@@ -50,11 +50,11 @@ def frequent_item(
     domain : sequence
         All items that there may be: public, and at least one.
     epsilon : float, default=1.0
-        The budget of this one query.
+        What this one query spends; budgets in force are charged.
     which : {"most", "least"}, default="most"
         Which end. An item that nobody has is as good a candidate as any.
-    terms : Terms, optional
-        Neighbour relation and unit; one record added or removed without any.
+    neighbours : {"add_remove", "replace"}, default="add_remove"
+        What one record more or less means. People with several records are not protected as such: pass one of each.
 
     Notes
     -----
@@ -71,12 +71,12 @@ def frequent_item(
     >>> item, ledger.epsilon
     ('gouda', 1.0)
     """
-    terms = Terms() if terms is None else terms
-    allowance = Allowance.of(epsilon)
-    event = frequent_item_event(terms, allowance.whole, which)
-    ledger = Ledger(terms, allowance)
-    winner = open_release(ledger).choose(item_scores(counted(items, domain), which)[np.newaxis], event)
-    return domain[int(winner[0])], ledger
+    check_choice("neighbours", neighbours, ("add_remove", "replace"))
+    grounds, allowance = Grounds.of(Said(None, neighbours, None, None, None)), Allowance.of(epsilon)
+    event = frequent_item_event(grounds.terms, allowance.whole, which)
+    scores = item_scores(counted(items, domain), which)
+    release = grounds.open(allowance, event, "frequent_item")
+    return domain[int(release.choose(scores[np.newaxis], event)[0])], release.ledger
 
 
 def frequent_item_event(terms: Terms, share: Share, which: Which) -> Event:
@@ -92,7 +92,7 @@ def counted(items: Iterable[Item], domain: Sequence[Item]) -> IntArray:
         raise ParameterError(f"domain must have different items, at least one, got {len(domain)}; list each one once")
     counts = np.zeros(len(domain), np.int64)
     for item in items:
-        if item in places:
+        if isinstance(item, Hashable) and item in places:  # no error tells that somebody's item is a strange one
             counts[places[item]] += 1
     return counts
 
