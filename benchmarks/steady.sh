@@ -47,7 +47,7 @@ run() { # NAME, then arguments of pytest
     local name=$1 seed=$((RANDOM * 32768 + RANDOM)) started=$SECONDS verdict=FAILED
     shift
     if [ $fresh = yes ]; then find src -name '*.nb[ic]' -delete; fi
-    if "$python" -m pytest -n "$workers" --dist loadfile -ra --durations=10 \
+    if "$python" -m pytest -n "$workers" -ra --durations=10 \
         --random-order --random-order-bucket=global --random-order-seed=$seed "$@" >"$log/$name.log" 2>&1; then
         verdict=green green=$((green + 1))
     fi
@@ -64,10 +64,11 @@ for file in tests/unit/test_*.py; do
 done
 
 git log -1 --format='%h %s' >"$log/summary.txt"
-for i in $(seq 1 "$whole"); do run "whole-$i" "${files[@]}"; done
+for i in $(seq 1 "$whole"); do run "whole-$i" --dist loadfile "${files[@]}"; done
 echo "$green of $runs runs of the whole suite were green" | tee -a "$log/summary.txt"
 sum=$green all=$runs green=0 runs=0
 if [ ${#files[@]} -gt 0 ]; then chancy=("${files[@]}"); fi
-for i in $(seq 1 "$again"); do run "again-$i" "${chancy[@]}"; done
+# One file has half of these tests, so workers take from one another, whatever the file.
+for i in $(seq 1 "$again"); do run "again-$i" --dist worksteal "${chancy[@]}"; done
 echo "$green of $runs runs of what is statistical, parallel or compiled were green" | tee -a "$log/summary.txt"
 [ $((sum + green)) = $((all + runs)) ]
