@@ -16,6 +16,7 @@ from privet.testing import seeded_noise
 FAST = {  # smaller than the defaults where a fit of these would take long
     "DisjointForestClassifier": {"n_trees": 2, "max_depth": 6},
     "MatrixForestClassifier": {"n_trees": 2, "max_depth": 3},
+    "JPWForestClassifier": {"n_trees": 2, "max_depth": 4},
     "BoostingClassifier": {"n_trees": 2},
     "BoostingRegressor": {"n_trees": 2},
 }
