@@ -24,7 +24,7 @@ from privet.errors import LargeDeltaWarning, NonPrivateWarning, ParameterError, 
 from privet.estimators.counting import CountedFirst, CountedPlan, MakeLearner, buys_count
 from privet.estimators.deciding import Deciding
 from privet.estimators.explaining import Explained, Forecasting, ShownInNotebooks
-from privet.estimators.learning import Hints, Learner, RegressionModel
+from privet.estimators.learning import Circumstances, Hints, Learner, RegressionModel
 from privet.estimators.objectives import check_objective
 from privet.frames.opening import one_column
 from privet.mechanisms.release import Randomness, noise_source, open_release, secret_key
@@ -141,10 +141,10 @@ class PrivateEstimator(Forecasting, Explained, ShownInNotebooks, BaseEstimator, 
         if schema is None:
             raise ParameterError("plan() needs to know what is public: pass schema=Schema(...)")
         hint = self.n_rows_hint if n_rows_hint is None else n_rows_hint
-        stated = self._plan(make, schema, hint, noise_source()).stated
+        stated = self._plan(make, schema, hint, Circumstances(noise_source())).stated
         # Whether an account would be charged matters to no other plan.
         if stated.beyond_rho and _adds_up(budgets.in_force(self._carried(), declared_accounts(schema, None))):
-            stated = self._plan(make, schema, hint, noise_source(), by_rho=True).stated
+            stated = self._plan(make, schema, hint, Circumstances(noise_source(), by_rho=True)).stated
         _warn_of_large_delta(stated.allowance, check_rows_hint(hint))
         return stated
 
@@ -159,9 +159,8 @@ class PrivateEstimator(Forecasting, Explained, ShownInNotebooks, BaseEstimator, 
         # Both are looked up once, here: what other threads change during the fit does not affect it.
         charged, noise = budgets.in_force(self._carried(), declared_accounts(self.schema, X)), noise_source()
         schema, X, y = self._read(X, y if isinstance(X, Described) else one_column(y))
-        learner, encoding, plan, stated = self._plan(
-            make, schema, self.n_rows_hint, noise, _dealt_by_id(X), _adds_up(charged)
-        )
+        under = Circumstances(noise, _dealt_by_id(X), _adds_up(charged))
+        learner, encoding, plan, stated = self._plan(make, schema, self.n_rows_hint, under)
         _refuse_mixtures_by_id(X, stated)
         _warn_of_large_delta(stated.allowance, check_rows_hint(self.n_rows_hint), again=False)
         rng = public_rng(self.random_state)
@@ -197,27 +196,19 @@ class PrivateEstimator(Forecasting, Explained, ShownInNotebooks, BaseEstimator, 
         check_is_fitted(self, "model_")
         budgets.record_model(self._receipt, save(self, Path(path)))
 
-    def _plan(
-        self,
-        make: MakeLearner,
-        schema: Schema,
-        n_rows_hint: RowsHint,
-        noise: Randomness,
-        shared_coins: bool = False,
-        by_rho: bool = False,
-    ) -> _Planned:
-        hints, terms = Hints(check_rows_hint(n_rows_hint), shared_coins), Terms.of(schema)
+    def _plan(self, make: MakeLearner, schema: Schema, n_rows_hint: RowsHint, under: Circumstances) -> _Planned:
+        hints, terms = Hints(check_rows_hint(n_rows_hint), under.shared_coins), Terms.of(schema)
         learner = make(hints.n_rows)
         encoding = schema.encoding(learner.bins)
         allowance = self._allowance(encoding, terms, hints)
         share = None if allowance is None else allowance.whole
-        if share is not None and by_rho:
-            share = replace(share, guarantee=None)  # rhos add up there, so noise is not to go by its exact delta
+        if share is not None and under.by_rho:
+            share = replace(share, guarantee=None)
         # Where the schema was read off the data nothing is claimed, and nothing needs to be bought.
         if n_rows_hint is None and schema.inferred is None and buys_count(learner, encoding, share):
             learner = CountedFirst(make, learner.bins)
         plan = learner.plan(encoding, terms, share, hints)
-        stated = Ledger.stating(terms, allowance, plan.whole, _doubts(schema, noise))
+        stated = Ledger.stating(terms, allowance, plan.whole, _doubts(schema, under.noise))
         stated.plan = plan
         return _Planned(learner, encoding, plan, stated)
 
@@ -304,18 +295,10 @@ class PrivateClassifier(Deciding, ClassifierMixin, PrivateEstimator):  # type: i
         check_classification_targets(y)
         return Schema.infer(X, y)
 
-    def _plan(
-        self,
-        make: MakeLearner,
-        schema: Schema,
-        n_rows_hint: RowsHint,
-        noise: Randomness,
-        shared_coins: bool = False,
-        by_rho: bool = False,
-    ) -> _Planned:
+    def _plan(self, make: MakeLearner, schema: Schema, n_rows_hint: RowsHint, under: Circumstances) -> _Planned:
         if self.objective != "accuracy":
             check_objective(self.objective, schema)
-        return super()._plan(make, schema, n_rows_hint, noise, shared_coins, by_rho)
+        return super()._plan(make, schema, n_rows_hint, under)
 
     def _note_public_facts(self, schema: Schema, encoding: Encoding) -> None:
         assert isinstance(encoding.target, ClassTarget)

@@ -8,7 +8,7 @@ from typing import Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.mechanisms.release import Release
+from privet.mechanisms.release import Randomness, Release
 from privet.privacy.plan import Plan
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
@@ -33,6 +33,25 @@ class Hints:
 
     n_rows: int | None = None
     shared_coins: bool = False
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What a fit is planned under, beside schema and hints; none of it depends on a record.
+
+    Attributes
+    ----------
+    noise : Randomness
+        Where noise comes from, which may be a doubt.
+    shared_coins : bool
+        As in `Hints`.
+    by_rho : bool
+        Whether an account is charged that adds up rhos, so that noise is not to go by its exact delta.
+    """
+
+    noise: Randomness
+    shared_coins: bool = False
+    by_rho: bool = False
 
 
 class Model(Protocol):

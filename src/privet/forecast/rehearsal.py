@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from privet.estimators.learning import Circumstances
 from privet.forecast.synthetic import MadeUpRecords, Strength, World
 from privet.mechanisms.release import noise_source, open_release, seeded
 from privet.parameters import public_rng
@@ -121,7 +122,7 @@ class _Stage:
     def _planned(self, epsilon: float | None) -> Any:
         """Return the plan for an epsilon, as `fit` makes it."""
         twin = clone(self._estimator).set_params(epsilon=epsilon, schema=self._schema, n_rows_hint=self._n_rows)
-        return twin._plan(twin._learner_for, self._schema, self._n_rows, noise_source())
+        return twin._plan(twin._learner_for, self._schema, self._n_rows, Circumstances(noise_source()))
 
 
 def falling(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -17,10 +17,9 @@ from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier, PrivateEstimator
 from privet.estimators.counting import MakeLearner, buys_count
 from privet.estimators.files import save
-from privet.estimators.learning import Hints, Learner, Model
+from privet.estimators.learning import Circumstances, Hints, Learner, Model
 from privet.estimators.objectives import DEFAULT_OBJECTIVE, check_objective
 from privet.mechanisms.random_stopping import PRICES, StoppingLaw
-from privet.mechanisms.release import Randomness
 from privet.parameters import RowsHint, check_choice, check_rows_hint, check_whole, exact
 from privet.privacy import budgets
 from privet.privacy.terms import Terms
@@ -209,20 +208,12 @@ class PrivateSearch(PrivateEstimator):
             raise ParameterError("a search is planned for a schema: pass schema=Schema(...)")
         return self._search(self.schema, check_rows_hint(self.n_rows_hint))
 
-    def _plan(
-        self,
-        make: MakeLearner,
-        schema: Schema,
-        n_rows_hint: RowsHint,
-        noise: Randomness,
-        shared_coins: bool = False,
-        by_rho: bool = False,
-    ) -> Any:
+    def _plan(self, make: MakeLearner, schema: Schema, n_rows_hint: RowsHint, under: Circumstances) -> Any:
         self._check_target(schema)
         for candidate in self._candidates():
             check_objective(getattr(candidate.estimator, "objective", DEFAULT_OBJECTIVE), schema)
         # Where a count comes first, the search itself is planned after it; what is wrong with it is said before.
-        hints, terms = Hints(check_rows_hint(n_rows_hint), shared_coins), Terms.of(schema)
+        hints, terms = Hints(check_rows_hint(n_rows_hint), under.shared_coins), Terms.of(schema)
         search = self._search(schema, hints.n_rows)
         encoding = schema.encoding(search.bins)
         allowance = self._allowance(encoding, terms, hints)
@@ -230,10 +221,8 @@ class PrivateSearch(PrivateEstimator):
         search.plan(encoding, terms, share, hints)
         bought = n_rows_hint is None and schema.inferred is None and buys_count(search, encoding, share)
         for n_rows in POSSIBLE_ROWS if bought else (hints.n_rows,):
-            self._search(schema, n_rows).field.check_objectives(terms, allowance, Hints(n_rows, shared_coins))
-        return super()._plan(
-            lambda n_rows: self._search(schema, n_rows), schema, n_rows_hint, noise, shared_coins, by_rho
-        )
+            self._search(schema, n_rows).field.check_objectives(terms, allowance, Hints(n_rows, under.shared_coins))
+        return super()._plan(lambda n_rows: self._search(schema, n_rows), schema, n_rows_hint, under)
 
     def _search(self, schema: Schema, n_rows: int | None) -> HeldOutSearch | StoppingSearch:
         """Return the search as a learner, for about so many records."""

@@ -13,11 +13,10 @@ from sklearn.base import clone
 from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier, PrivateEstimator, PrivateRegressor
 from privet.estimators.counting import COUNT_NAME, MakeLearner
-from privet.estimators.learning import Hints, Learner
+from privet.estimators.learning import Circumstances, Hints, Learner
 from privet.estimators.objectives import Objective
 from privet.estimators.registry import estimator_class
 from privet.learners.choose.rules import CLASSIFIERS, REGRESSORS, Choice, Goal, quarter
-from privet.mechanisms.release import Randomness
 from privet.parameters import RowsHint, check_choice, check_rows_hint
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
@@ -222,21 +221,13 @@ class PrivetClassifier(_Chosen, PrivateClassifier):
         )
         self.objective = objective
 
-    def _plan(
-        self,
-        make: MakeLearner,
-        schema: Schema,
-        n_rows_hint: RowsHint,
-        noise: Randomness,
-        shared_coins: bool = False,
-        by_rho: bool = False,
-    ) -> Any:
+    def _plan(self, make: MakeLearner, schema: Schema, n_rows_hint: RowsHint, under: Circumstances) -> Any:
         if self.goal == "labels only" and self.objective in ("balanced_accuracy", "f1"):
             raise ParameterError(
                 f"objective={self.objective!r} needs released counts, and goal='labels only' releases none: take "
                 "goal='readable', or costs, such as objective={'no': 1, 'yes': 9}"
             )
-        return super()._plan(make, schema, n_rows_hint, noise, shared_coins, by_rho)
+        return super()._plan(make, schema, n_rows_hint, under)
 
     def _estimator(self, n_rows: int | None) -> Any:
         return super()._estimator(n_rows).set_params(objective=self.objective)
