@@ -6,12 +6,11 @@
     python benchmarks/choose.py --data FOLDER --again "PrivaTree"    # measures what begins so anew
 
 Candidates are all of privet's learners with their defaults, as measured in ``docs/results/accuracy.csv``, and some of
-them with other settings, measured here in the same way: pure and with delta = 1e-6, on the same samples and splits, but
-on one split alone where a set is no tuning set. For goal="accuracy" all of them are candidates, for the other goals
-those in `GOALS`. Rules are chosen on the tuning sets of ``arena/data.py`` alone, in each quarter of the signal (records
-times epsilon), pure and approximate together. They are checked on all other sets. Written to ``docs/results``:
-``choose.csv`` and ``choose.md``; the rules are copied by hand into ``privet.learners.choose.rules``, and a test
-compares the two.
+them with other settings, measured here in the same way: pure and with delta = 1e-6, on the same samples and splits. For
+goal="accuracy" all of them are candidates, for the other goals those in `GOALS`. Rules are chosen on the tuning sets of
+``arena/data.py`` alone, in each quarter of the signal (records times epsilon), pure and approximate together. They are
+checked on all other sets. Written to ``docs/results``: ``choose.csv`` and ``choose.md``; the rules are copied by hand
+into ``privet.learners.choose.rules``, and a test compares the two.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from privet.learners.choose.rules import CLASSIFIERS, QUARTERS, Choice, quarter
 
 EPSILONS = (0.1, 0.5, 1.0, 4.0)
 DELTA = 1e-6
-SPLITS, TUNING_SPLITS = 1, 5
+SPLITS = 5
 DEFAULTS = (
     *("Boosting", "PrivaTree", "RandomDecisionForest", "DisjointForest", "MatrixForest", "MultinomialForest"),
     *("FSTree", "JPWForest", "DPGDFTree"),
@@ -79,7 +78,7 @@ def measured(tasks: Sequence[data.Task], cells: Cells, minutes: float, names: tu
             return
         problem = data.load(task)
         if problem is not None:
-            fill([problem], methods, cells, EPSILONS, TUNING_SPLITS if task.used_for_tuning else SPLITS, until)
+            fill([problem], methods, cells, EPSILONS, SPLITS, until)
 
 
 def candidates(tasks: Sequence[data.Task], means: pd.DataFrame) -> pd.DataFrame:
@@ -131,9 +130,7 @@ def page(table: pd.DataFrame) -> str:
         f"{len(OTHER_SETTINGS)} with other settings, pure and with delta = 1e-6; for *readable* they are single trees",
         "of depth 3 to 6 with counts in their leaves, for *labels only* trees and forests with labels alone (`GOALS`",
         "in `benchmarks/choose.py`). Where there is little signal a tree's own plan keeps it smaller than that, so",
-        "that depths differ by noise alone. Means are over 5 splits for most defaults, 2 for those in",
-        "[accuracy.md](accuracy.md) that say so, and 1 for other settings on sets that are no tuning sets: single",
-        "figures for these are off by a point or two.",
+        f"that depths differ by noise alone. Means are over {SPLITS} splits.",
         "",
         "| goal | signal below 300 | 300 to 1,000 | 1,000 to 6,000 | 6,000 and more |",
         "|---|---|---|---|---|",
@@ -142,8 +139,7 @@ def page(table: pd.DataFrame) -> str:
         "## Check on sets that were not used for the rules",
         "",
         "Average rank of the choice among all candidates of its goal (1 is best), the place that this rank has among",
-        "those of the single candidates, and mean accuracy in percent beside the best single candidate's: on all sets",
-        "for learners with their defaults, else on those sets where all candidates were measured.",
+        "those of the single candidates, and mean accuracy in percent beside the best single candidate's.",
         "",
         "| goal | guarantee | epsilon | tasks | rank of the choice | place | accuracy | best single candidate |",
         "|---|---|---|---|---|---|---|---|",

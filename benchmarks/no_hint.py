@@ -1,114 +1,161 @@
 """What it costs not to know the number of records: every learner with a hint, with a bought number, and without one.
 
-    python benchmarks/no_hint.py --data FOLDER               # the tuning sets
-    python benchmarks/no_hint.py --data FOLDER --others      # the sets on which no rule was chosen
+    python benchmarks/no_hint.py --data FOLDER               # goes on where a stopped run was
+    python benchmarks/no_hint.py --data FOLDER --minutes 9
+    python benchmarks/no_hint.py --data FOLDER --report-only
 
-A hint is the number of training records rounded to one digit. Learners that do not plan with that number are left out,
-since nothing is bought for them. Written to ``docs/results``: ``no_hint.csv`` and ``no_hint.md``, or
-``no_hint_others.csv`` and ``no_hint_others.md``.
+On all tasks of the arena. A hint is the number of training records rounded to one digit. Learners that do not plan with
+that number are left out, since nothing is bought for them. Small tables, where a fit takes no time and much hangs on
+chance, have more splits. Written to ``docs/results``: ``no_hint.csv`` and ``no_hint.md``.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 import warnings
-from collections.abc import Sequence
-from fractions import Fraction
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from rich.progress import track
 
-import privet
-from arena import arguments, data
-from arena.data import Problem
-from privet.estimators import counting
+from arena import arguments, data, ranks
+from arena.cells import Cells
+from arena.data import Problem, Task
+from arena.filling import fill
+from arena.methods import Answer
+from privet.estimators.registry import estimator_class
 
 LEARNERS = ("Boosting", "RandomDecisionForest", "PrivaTree", "MultinomialForest")
 HINTS = ("hint", "bought", "unknown")
 EPSILONS = (0.1, 0.5, 1.0)
 DELTA = 1e-6
-MOST_TESTED = 4_000
+FEW_ROWS, SPLITS_OF_FEW_ROWS, SPLITS = 2_500, 20, 5
+COMMAND = "python benchmarks/no_hint.py --data FOLDER"
 
 
-def accuracy(problem: Problem, learner: str, epsilon: float, delta: float, hint: str, split: int) -> float:
-    """Train once, and test."""
-    train, test = problem.split(split)
-    known = {"hint": problem.rows_hint, "bought": None, "unknown": "unknown"}[hint]
-    make = getattr(privet, f"{learner}Classifier")
-    model = make(epsilon, delta, problem.schema, n_rows_hint=known, random_state=split)
-    model.fit(problem.frame.iloc[train], problem.labels[train])
-    tested = test[:MOST_TESTED]
-    return float(np.mean(model.predict(problem.frame.iloc[tested]) == problem.labels[tested]))
+@dataclass(frozen=True)
+class Hinted:
+    """A learner of privet, and what it is told of the number of records."""
+
+    learner: str
+    hint: str
+    delta: float
+
+    @property
+    def name(self) -> str:
+        """As in the table."""
+        return f"{self.learner}, {self.hint}"
+
+    @property
+    def rivals(self) -> str:
+        """The kind of guarantee."""
+        return "approximate" if self.delta else "pure"
+
+    def can(self, problem: Problem) -> bool:
+        """All of them classify."""
+        return problem.n_classes > 0
+
+    def run(self, problem: Problem, split: int, epsilon: float) -> Answer:
+        """Train with secret noise."""
+        train, test = problem.split(split)
+        known = {"hint": problem.rows_hint, "bought": None, "unknown": "unknown"}[self.hint]
+        make = estimator_class(f"{self.learner}Classifier")
+        model = make(epsilon, self.delta, problem.schema, n_rows_hint=known, random_state=split)
+        start = time.process_time()
+        model.fit(problem.frame.iloc[train], problem.labels[train])
+        seconds = time.process_time() - start
+        return Answer(model.predict_proba(problem.frame.iloc[test]), seconds)
 
 
-def page(table: pd.DataFrame, command: str) -> str:
+def splits_of(task: Task) -> int:
+    """How many splits a task has."""
+    return SPLITS_OF_FEW_ROWS if task.n_rows < FEW_ROWS else SPLITS
+
+
+def measured(tasks: Sequence[Task], cells: Cells, minutes: float) -> None:
+    """Train what is missing, small tables first."""
+    until = time.monotonic() + 60 * minutes
+    methods = [Hinted(*each) for each in ((a, b, c) for a in LEARNERS for b in HINTS for c in (0.0, DELTA))]
+    for task in sorted(tasks, key=lambda task: task.n_rows):
+        problem = data.load(task) if time.monotonic() < until else None
+        if problem is not None:
+            fill([problem], methods, cells, EPSILONS, splits_of(task), until)
+
+
+def differences(means: pd.DataFrame, tasks: Sequence[Task]) -> Iterator[dict[str, object]]:
+    """Compare with the hint, task by task, and average over all tasks that are finished."""
+    wanted = means.task.map({task.name: splits_of(task) for task in tasks})
+    means = means[means.splits == wanted]
+    means = means.assign(learner=means.method.str.rpartition(", ")[0], hint=means.method.str.rpartition(", ")[2])
+    for learner in LEARNERS:
+        for (rivals, epsilon), part in means[means.learner == learner].groupby(["rivals", "epsilon"]):
+            accuracy, error = (
+                100 * part.pivot_table(index="task", columns="hint", values=value).reindex(columns=list(HINTS))
+                for value in ("accuracy", "accuracy_error")
+            )
+            whole = accuracy.notna().all(axis=1)
+            accuracy, error = accuracy[whole], error[whole]
+            row: dict[str, object] = {
+                "learner": learner,
+                "guarantee": rivals,
+                "epsilon": epsilon,
+                "tasks": len(accuracy),
+            }
+            row["hint"] = accuracy["hint"].mean()
+            for name in HINTS[1:]:
+                row[name] = (accuracy[name] - accuracy["hint"]).mean()
+                row[f"{name}_error"] = float(np.sqrt((error[name] ** 2 + error["hint"] ** 2).sum())) / len(accuracy)
+            yield row
+
+
+def page(table: pd.DataFrame) -> str:
     """Write means over all tasks."""
-    n_tasks, n_splits = table.task.nunique(), table.split.nunique()
     text = [
         "# Without a hint of the number of records",
         "",
-        f"Made by `{command}`: accuracy in percent, mean of {n_tasks} tasks and {n_splits} stratified splits of 80/20, "
-        f"at most {MOST_TESTED:,} records tested. *Hint*: the number of training records rounded to one digit. "
-        "*Bought*: `n_rows_hint=None`, which spends a hundredth to a twentieth of the budget on it. *Unknown*: "
-        '`n_rows_hint="unknown"`. In parentheses the difference from the hint, and the standard error of that '
-        f"difference over splits. delta = {DELTA:g} where the guarantee is approximate.",
+        f"Made by `{COMMAND}`: accuracy in percent, mean of {table.tasks.min()} tasks, tuning sets among them.",
+        f"Tables with fewer than {FEW_ROWS:,} records have {SPLITS_OF_FEW_ROWS} splits of 80/20, others {SPLITS}.",
+        "*Hint*: the number of training records rounded to one digit. *Bought*: `n_rows_hint=None`, which spends a",
+        "hundredth of the budget on it, and up to a twentieth where a table is small. *Unknown*:",
+        '`n_rows_hint="unknown"`. These two in points above or below the hint, with the standard error that chance in',
+        f"splits and noise gives to the difference. delta = {DELTA:g} where the guarantee is approximate.",
         "",
         "| learner | guarantee | epsilon | hint | bought | unknown |",
         "|---|---|---|---|---|---|",
     ]
-    for (learner, guarantee, epsilon), part in table.groupby(["learner", "guarantee", "epsilon"], sort=False):
-        means = 100 * part.pivot_table(index="split", columns="hint", values="accuracy")
-        cells = [f"{means['hint'].mean():.1f}"]
-        for name in HINTS[1:]:
-            less = means[name] - means["hint"]
-            error = less.std() / np.sqrt(len(less)) if len(less) > 1 else np.nan
-            cells.append(f"{means[name].mean():.1f} ({less.mean():+.1f} +- {error:.1f})")
-        text.append(f"| {learner} | {guarantee} | {epsilon:g} | " + " | ".join(cells) + " |")
+    for row in table.itertuples():
+        less = [f"{getattr(row, name):+.2f} ± {getattr(row, f'{name}_error'):.2f}" for name in HINTS[1:]]
+        text.append(f"| {row.learner} | {row.guarantee} | {row.epsilon:g} | {row.hint:.1f} | {' | '.join(less)} |")
+    text += ["", "On average over learners and guarantees:", "", "| epsilon | bought | unknown |", "|---|---|---|"]
+    for epsilon, part in table.groupby("epsilon"):
+        less = [
+            f"{part[name].mean():+.2f} ± {np.sqrt((part[f'{name}_error'] ** 2).sum()) / len(part):.2f}"
+            for name in HINTS[1:]
+        ]
+        text.append(f"| {epsilon:g} | {' | '.join(less)} |")
     return "\n".join(text) + "\n"
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Measure all tasks."""
+    """Measure what is missing, and write the page."""
     parser = arguments.parser(__doc__)
-    parser.add_argument("--others", action="store_true", help="the sets on which no rule was chosen")
-    parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--learners", nargs="+", default=list(LEARNERS))
-    parser.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS))
-    parser.add_argument(
-        "--hints", nargs="+", default=list(HINTS), help="for a look at some of them; no page is written"
-    )
-    parser.add_argument("--part", type=Fraction, help="of the budget for the number; no page is written")
+    parser.add_argument("--cells", type=Path, default=arguments.ROOT / "results" / "no_hint", help="kept out of git")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="go on in another run after so many")
+    parser.add_argument("--report-only", action="store_true")
     options = parser.parse_args(given)
-    if options.part is not None:
-        counting.MOST_PART = counting.LEAST_PART = options.part
     warnings.simplefilter("ignore")  # of deltas that are large for very small tables
-    lines = []
-    chosen = [task for task in data.tasks(options.data) if task.used_for_tuning != options.others]
-    for task in track(chosen, "tasks"):
-        problem = data.load(task)
-        if problem is None or not problem.n_classes:
-            continue
-        for split in range(options.splits):
-            for guarantee, delta in (("pure", 0.0), ("approximate", DELTA)):
-                for epsilon in options.epsilons:
-                    for learner in options.learners:
-                        for hint in options.hints:
-                            found = accuracy(problem, learner, epsilon, delta, hint, split)
-                            line = {"task": task.name, "learner": learner, "guarantee": guarantee, "epsilon": epsilon}
-                            lines.append(line | {"split": split, "hint": hint, "accuracy": found})
-    table = pd.DataFrame(lines)
-    order = pd.Categorical(table.learner, options.learners)
-    table = table.assign(learner=order).sort_values(["learner"], kind="stable").astype({"learner": str})
-    if options.part is not None or options.hints != list(HINTS):
-        keys = ["learner", "guarantee", "epsilon", "hint"]
-        means = table.groupby([*keys, "split"], sort=False).accuracy.mean()
-        print(means.groupby(keys, sort=False).agg(["mean", "sem"]).to_string())
-        return 0
-    name = "no_hint_others" if options.others else "no_hint"
-    table.to_csv(options.out / f"{name}.csv", index=False, float_format="%.4f", lineterminator="\n")
-    command = "python benchmarks/no_hint.py --data FOLDER" + (" --others" if options.others else "")
-    (options.out / f"{name}.md").write_text(page(table, f"{command} --splits {options.splits}"), "utf-8")
+    published = pd.read_csv(arguments.ROOT / "docs" / "results" / "accuracy.csv")
+    tasks = [task for task in data.tasks(options.data) if task.name in set(published.task)]
+    cells = Cells(options.cells)
+    if not options.report_only:
+        measured(tasks, cells, options.minutes)
+    means = ranks.table(cells)
+    means.to_csv(options.out / "no_hint.csv", index=False, float_format="%.5g", lineterminator="\n")
+    table = pd.DataFrame(differences(means, tasks))
+    (options.out / "no_hint.md").write_text(page(table), "utf-8")
     return 0
 
 

@@ -25,7 +25,7 @@ from privet import (
 from privet.audit.exact import exact_audit
 from privet.audit.whole import tiny_subject
 from privet.errors import BudgetError, NonPrivateWarning, ParameterError, PrivacyLeakWarning
-from privet.estimators.counting import COUNT_NAME, CountedFirst, about, count_part
+from privet.estimators.counting import AGAIN_NAME, CLEAR, COUNT_NAME, LEAST_PART, CountedFirst, _Seen, about, count_part
 from privet.privacy.events import Cost, Filter, has_mixture
 from privet.privacy.terms import Allowance, Terms
 from privet.tables import ParquetTable
@@ -63,9 +63,8 @@ def test_a_number_is_bought_with_a_stated_part_and_the_whole_is_what_was_asked_f
     planned = model.plan()
     assert planned.epsilon == 1.0
     count, rest = planned.composition.parts
-    part = count_part(Terms(), planned.allowance.whole)
+    part = LEAST_PART
     if planned.allowance.rho is None:
-        assert part == Fraction(1, 50)
         assert (count.cost.epsilon, rest.cost.epsilon) == (part, 1 - part)
         assert planned.cost.rho == count.cost.rho + (1 - part) ** 2 / 2, "a pure fit costs a finite rho as well"
     else:
@@ -127,11 +126,40 @@ def test_what_was_bought_is_what_is_planned_with():
     assert bought.depth == hinted.depth != unknown.depth
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("n", [200, 60_000])
+def test_a_small_table_is_counted_twice_and_a_large_one_keeps_the_rest_for_learning(n, delta):
+    model = PrivaTreeClassifier(0.1, delta, TWO, random_state=0)
+    planned = model.plan()
+    first, share = planned.events[0], planned.allowance.whole
+    spent = model.fit(*records(n)).privacy_.events
+    assert spent[0] == first
+    if n < CLEAR * first.deviation:
+        assert spent[1] == planned.plan.again
+        both = sum((event.cost for event in spent[:2]), Cost.nothing())
+        whole, part = (both.epsilon, share.epsilon) if share.rho is None else (both.rho, share.rho)
+        assert whole == part * count_part(Terms(), share)
+    else:
+        assert AGAIN_NAME not in [event.name for event in spent]
+    learned = spent[2:] if n < CLEAR * first.deviation else spent[1:]
+    assert learned, "the tree comes after it"
+    assert model.privacy_.cost == planned.cost, "whether there was a second look, all of the budget is charged"
+
+
+def test_two_looks_count_by_how_sure_they_are():
+    """A second number of noise of a tenth counts a hundred times as much."""
+    seen = _Seen(100.0, 10.0).joined(_Seen(200.0, 1.0))
+    assert seen.number == pytest.approx((100 + 100 * 200) / 101)
+    assert seen.deviation == pytest.approx((0.01 + 1) ** -0.5)
+    assert _Seen(-3.0, 40.0).n_rows == 40
+
+
 def test_all_rows_of_a_unit_are_paid_for():
     unit = Schema(FEATURES, classes=["no", "yes"], unit=Unit("who", 7))
-    one, seven = (PrivaTreeClassifier(1.0, 0.0, schema).plan().events[0] for schema in (TWO, unit))
-    assert float(one.parameter) == pytest.approx(50)
-    assert float(seven.parameter) == pytest.approx(7 * 20), "a twentieth of the budget is the most"
+    one, seven = (PrivaTreeClassifier(1.0, 0.0, schema).plan() for schema in (TWO, unit))
+    assert [float(planned.events[0].parameter) for planned in (one, seven)] == pytest.approx([100, 7 * 100])
+    # Both looks together are as sure as noise of scale 50, or cost a twentieth of the budget.
+    assert [float(planned.plan.again.parameter) for planned in (one, seven)] == pytest.approx([100, 7 * 25])
 
 
 @pytest.mark.parametrize("neighbours", ["replace", "label"])
@@ -170,7 +198,7 @@ def test_the_rows_of_units_are_never_public(neighbours):
     schema = Schema(FEATURES, classes=["no", "yes"], neighbours=neighbours, unit=Unit("who", 3))
     count = PrivaTreeClassifier(1.0, 0.0, schema).plan().events[0]
     assert count.name == COUNT_NAME
-    assert float(count.parameter) == pytest.approx(2 * 3 * 20)
+    assert float(count.parameter) == pytest.approx(2 * 3 * 100)
 
 
 def test_tables_in_files_know_the_same_public_number(tmp_path):

@@ -23,14 +23,18 @@ from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
 from privet.tables import Table
-from privet.tables.protocol import Block
+from privet.tables.protocol import Block, IntArray
 
 COUNT_NAME = "number of records"
+AGAIN_NAME = "number of records, a second time"
 # The count's part of the budget: what buys noise of so many records, within bounds. On the tuning sets a twentieth did
 # better than a fiftieth at epsilon 0.1, the same at 0.5, and worse at 1.
 ENOUGH_NOISE = 50
 LEAST_EPSILON = Fraction(1, 10**6)  # of the whole budget; with less, a count would say nothing of any table
 MOST_PART, LEAST_PART = Fraction(1, 20), Fraction(1, 100)
+# Rules need an order of magnitude. A first number that is so many times its own noise has that, and the rest of the
+# count's part is left to the learner.
+CLEAR = 8
 DIGITS = 2  # of the number that learners plan with: their rules need its order of magnitude
 
 MakeLearner = Callable[[int | None], Learner[Any]]  # from a number of records, or from none, to the learner
@@ -54,7 +58,7 @@ def buys_count(learner: Learner[Any], encoding: Encoding, share: Share | None) -
 
 
 def count_part(terms: Terms, share: Share) -> Fraction:
-    """Return the part of a budget that a count gets.
+    """Return the most of a budget that a count gets; for a table that is clearly large, a hundredth will do.
 
     It is what noise of scale 50 records costs (in zero-concentrated privacy: Gaussian noise of the same deviation), but
     no more than a twentieth and no less than a hundredth.
@@ -83,16 +87,18 @@ class RecordCount:
 
 @dataclass(frozen=True)
 class CountedPlan(Plan):
-    """The count, and the total of whatever is learned after it.
+    """The count, and the total of whatever comes after it.
 
     Attributes
     ----------
     count : Event or None
-        The number of records; None where it is public.
+        A first look at the number of records; None where it is public.
+    again : Event or None
+        A second one, for tables so small that the first says little; None where no more is to be spent on it.
     learning : Filter
-        What the learner may spend, fixed in advance; how it spends that depends on the count.
-    share : Share
-        The same total, as the learner is given it.
+        What the second look and the learner may spend, fixed in advance; how they do depends on the count.
+    share, rest : Share
+        What the learner is given, without and with a second look.
     terms : Terms
         Neighbours and unit.
     examples : callable
@@ -100,14 +106,16 @@ class CountedPlan(Plan):
     """
 
     count: Event | None
+    again: Event | None
     learning: Filter
     share: Share
+    rest: Share
     terms: Terms
     examples: Callable[[], Iterator[Composition]]
 
     @property
     def whole(self) -> Sequential:
-        """The count, then the learner's total."""
+        """The count, then the total of the rest."""
         return Sequential((self.learning,) if self.count is None else (self.count, self.learning))
 
     @property
@@ -146,9 +154,9 @@ class CountedFirst:
     Notes
     -----
     *Privacy.* *Adding or removing*: a record changes the number of records that take part by one, and a unit by at
-    most its maximum. `Terms` makes noise of that; it gets a stated part of the budget. What the other learner does with
-    the remaining part depends on the released number alone, and a filter (`privet.privacy.events.Filter`) holds its
-    total, so the two add up.
+    most its maximum. `Terms` makes noise of that; it gets a stated part of the budget. Whether there is a second look,
+    and what the other learner does with the remaining part, depends on released numbers alone, and a filter
+    (`privet.privacy.events.Filter`) holds their total, so all of it adds up.
 
     *Replacing or relabelling a single record*: both tables have the same number of rows, if rows without a known label,
     which do not take part, are counted too. So this number is the same for all neighbours, and using it costs nothing:
@@ -163,37 +171,69 @@ class CountedFirst:
     tell: Callable[[int | None], None] | None = None
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> CountedPlan:
-        """Set aside the part for the count."""
+        """Set aside the parts for one look and for two."""
         assert share is not None  # a model without privacy buys nothing
         public = terms.neighbours != "add_remove" and terms.unit_column is None
-        part = Fraction(0) if public else count_part(terms, share)
-        count, left = None if public else terms.noise(COUNT_NAME, share * part), share * (1 - part)
+        first, both = (Fraction(0), Fraction(0)) if public else (LEAST_PART, count_part(terms, share))
+        count = None if public else terms.noise(COUNT_NAME, share * first)
+        again = terms.noise(AGAIN_NAME, share * (both - first)) if both > first else None
+        left, rest = share * (1 - first), share * (1 - both)
 
         def examples() -> Iterator[Composition]:
             for digits in range(16):
                 number = 10**digits
-                yield self.make(number).plan(encoding, terms, left, Hints(number)).whole
+                clear = again is None or count is None or number >= CLEAR * count.deviation
+                planned = self.make(number).plan(encoding, terms, left if clear else rest, Hints(number)).whole
+                yield planned if clear or again is None else Sequential((again, planned))
 
         learning = Filter("a model that is planned with that number", Cost(left.epsilon, left.rho))
-        return CountedPlan(count, learning, left, terms, examples)
+        return CountedPlan(count, again, learning, left, rest, terms, examples)
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: CountedPlan) -> Model:
-        """Count, choose, learn."""
-        n_rows = self._n_rows(table, release, plan)
-        if self.tell is not None:
-            self.tell(n_rows)
-        learner = self.make(n_rows)
+        """Count, count again if need be, choose, learn."""
+        n_rows, share, seen = _n_read(table), plan.share, None
+        if plan.count is not None:
+            count = table.aggregate(RecordCount())  # exact and private
+            seen = _Seen.of(release.noisy(count, plan.count), plan.count)
         with release.filter(plan.learning):
-            planned = learner.plan(table.encoding, plan.terms, plan.share, Hints(n_rows))
+            if seen is not None:
+                if plan.again is not None and seen.number < CLEAR * seen.deviation:
+                    seen, share = seen.joined(_Seen.of(release.noisy(count, plan.again), plan.again)), plan.rest
+                n_rows = seen.n_rows
+            if self.tell is not None:
+                self.tell(n_rows)
+            learner = self.make(n_rows)
+            planned = learner.plan(table.encoding, plan.terms, share, Hints(n_rows))
             return learner.grow(table, release, rng, planned)
 
-    def _n_rows(self, table: Table, release: Release, plan: CountedPlan) -> int | None:
-        if plan.count is None:
-            n_read: int | None = getattr(table, "n_read", None)  # of a table that cannot say, nothing is known
-            return None if n_read is None else about(n_read)
-        count = release.noisy(table.aggregate(RecordCount()), plan.count)
-        # A number below the noise means no more than that there are hardly more records than that.
-        return about(max(float(count[0]), plan.count.deviation))
+
+@dataclass(frozen=True)
+class _Seen:
+    """A noisy number of records, and the deviation of its noise."""
+
+    number: float
+    deviation: float
+
+    @staticmethod
+    def of(released: IntArray, event: Event) -> _Seen:
+        """Take what was released for what it is."""
+        return _Seen(float(released[0]), event.deviation)
+
+    def joined(self, other: _Seen) -> _Seen:
+        """Return the mean of two, each weighted by how sure it is."""
+        own, its = self.deviation**-2, other.deviation**-2
+        return _Seen((own * self.number + its * other.number) / (own + its), (own + its) ** -0.5)
+
+    @property
+    def n_rows(self) -> int:
+        """What to plan with. A number below the noise says no more than that there are hardly more than that."""
+        return about(max(self.number, self.deviation))
+
+
+def _n_read(table: Table) -> int | None:
+    """Return how many rows were read, where that is public; of a table that cannot say, nothing is known."""
+    n_read: int | None = getattr(table, "n_read", None)
+    return None if n_read is None else about(n_read)
 
 
 def about(number: float) -> int:
