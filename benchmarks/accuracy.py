@@ -14,8 +14,9 @@ to fix rules, and which files are left out and why. Written to ``docs/results``:
 and ``.md``.
 
 ``--renew`` needs no cells of other methods: rows of the methods that it names take the place of those in
-``accuracy.csv``, on the tasks that are in there, and the pages are made of the whole. ``--minutes`` ends a run early;
-the next one goes on, and no row is replaced before all of its method are there.
+``accuracy.csv``, or join them where there are none, on the tasks that are in there, and the pages are made of the
+whole. ``--minutes`` ends a run early; the next one goes on, and no row is replaced or added before all of its method
+are there. A run of all methods leaves out AIM, which takes hours; ``new_peers.py`` has a few tasks of it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -32,7 +33,9 @@ from arena import arguments, data, page, picture, ranks, regression
 from arena.cells import Cell, Cells
 from arena.data import MOST_ROWS, SPLITS, Problem, Task
 from arena.filling import fill
+from arena.gradient_peers import GradientPeer
 from arena.methods import Method
+from arena.newcomers import AIM, newcomers
 from arena.ours import CEILINGS, Ours, house
 from arena.peers import PeerLearner, candidates, peers
 from privet.estimators.registry import estimator_names
@@ -41,6 +44,7 @@ EPSILONS = (0.1, 0.5, 1.0, 4.0)
 DELTA = 1e-6
 SMALL = 100  # rows to train on, times epsilon
 COMMAND = "python benchmarks/accuracy.py --data FOLDER"
+Key = tuple[str, str, str, float]  # task, rivals, method, epsilon
 FIRST = (  # so that a run that is stopped early has what is asked for most
     *("adult", "california", "covertype (2)", "nursery (priority)", "mushroom", "compas", "diabetes", "wdbc"),
     *("magic", "phishing_websites", "banknote", "mammographic", "heart_cleveland", "pol", "kr_vs_kp", "transfusion"),
@@ -51,7 +55,7 @@ def regression_methods() -> list[Method]:
     """What predicts numbers."""
 
     ours = [Ours(name, DELTA) for name in estimator_names("Regressor")]
-    return [*ours, PeerLearner("DP-EBM", "dp_ebm", DELTA), *CEILINGS]
+    return [*ours, PeerLearner("DP-EBM", "dp_ebm", DELTA), GradientPeer("AdaSSP", "statistics", DELTA), *CEILINGS]
 
 
 def selected(found: Sequence[Task], names: Sequence[str] | None) -> list[Task]:
@@ -80,14 +84,33 @@ def unfinished(means: pd.DataFrame, many_classes: Collection[str]) -> list[str]:
     return [f"Not finished, and not among the ranks where answers are missing: {', '.join(sorted(late))}.", ""]
 
 
-def renewed(published: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
-    """Put the means of methods that were trained anew in the place of the published ones, where all of them are."""
+def expected(methods: Iterable[Method], found: Iterable[Task], epsilons: Iterable[float]) -> set[Key]:
+    """Return what tells the rows apart that private methods have once they are finished."""
+    tasks = list(found)
+    private = [method for method in methods if method.rivals != "none"]
+    rivals = [(task.name, method) for method in private for task in tasks if method.can(task)]
+    return {(name, method.rivals, method.name, epsilon) for name, method in rivals for epsilon in epsilons}
+
+
+def renewed(published: pd.DataFrame, means: pd.DataFrame, finished: Collection[Key] = ()) -> pd.DataFrame:
+    """Put the means of methods that were trained anew in the place of the published ones, where all of them are.
+
+    Parameters
+    ----------
+    published : DataFrame
+        The table so far.
+    means : DataFrame
+        Rows of the methods that were trained.
+    finished : collection
+        The rows that methods which are not in the table yet must have before they join it (see `expected`).
+    """
     keys = ["task", "rivals", "method", "epsilon"]
     rows, new = published.set_index(keys), means.set_index(keys)
     late = set(rows.index[~rows.index.isin(new.index)].droplevel(["task", "epsilon"]))
     late |= set(new.index[new.splits < new.groupby("method").splits.transform("max")].droplevel(["task", "epsilon"]))
-    whole = new[~new.index.droplevel(["task", "epsilon"]).isin(list(late))]
-    whole = whole[whole.index.isin(rows.index)]
+    late |= {(rivals, method) for task, rivals, method, epsilon in set(finished) - set(new.index)}
+    known = new.index.isin(rows.index) | new.index.isin(list(finished))
+    whole = new[known & ~new.index.droplevel(["task", "epsilon"]).isin(list(late))]
     return pd.concat([rows[~rows.index.isin(whole.index)], whole]).sort_index().reset_index()
 
 
@@ -193,8 +216,8 @@ def main(given: Sequence[str] | None = None) -> int:
     if published is not None:
         found = [task for task in found if task.name in set(published.task)]
         options.methods = options.renew
-    methods = [*house(DELTA), *peers(DELTA), *CEILINGS]
-    methods = [method for method in methods if options.methods is None or method.name in options.methods]
+    methods: list[Method] = [*house(DELTA), *peers(DELTA), *newcomers(DELTA), *CEILINGS]
+    methods = [method for method in methods if method.name in (options.methods or {method.name} - {AIM})]
     methods = [method for method in methods if options.rivals is None or method.rivals in options.rivals]
     until = time.monotonic() + 60 * options.minutes
     if not options.report_only:
@@ -207,7 +230,9 @@ def main(given: Sequence[str] | None = None) -> int:
             fill(problems, regression_methods(), numbers, regression.EPSILONS, options.splits, until)
     shown = ranks.table(cell for cell in cells if cell.task in {task.name for task in found})
     if published is not None:
-        shown = renewed(published, shown[shown.method.isin(options.renew)])
+        added = [method for method in methods if method.name not in set(published.method)]
+        finished = expected(added, found, published.epsilon.dropna().unique())
+        shown = renewed(published, shown[shown.method.isin(options.renew)], finished)
     report(shown, found, options.out)
     if list(numbers):
         report_regression(list(numbers), options.out)

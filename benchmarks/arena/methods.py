@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from arena.data import Problem
+    from arena.data import Problem, Task
 
 
 class MethodError(RuntimeError):
@@ -34,8 +34,8 @@ class Method(Protocol):
     def rivals(self) -> str:
         """Whom it is ranked against: "approximate", "pure", or "none" for a ceiling without privacy."""
 
-    def can(self, problem: Problem) -> bool:
-        """Whether it can learn this problem at all."""
+    def can(self, problem: Problem | Task) -> bool:
+        """Whether it can learn this problem, or what this task asks for, at all."""
 
     def run(self, problem: Problem, split: int, epsilon: float) -> Answer:
         """Train on one split at one epsilon."""

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from arena.data import Problem
+from arena.data import Problem, Task
 from arena.methods import Answer, MethodError
 from privet.errors import PrivetError
 from privet.estimators.registry import estimator_class, estimator_names
@@ -37,7 +37,7 @@ class Ours:
         """Whom it is ranked against."""
         return "approximate" if self.delta else "pure"
 
-    def can(self, problem: Problem) -> bool:
+    def can(self, problem: Problem | Task) -> bool:
         """Whether it can learn this problem at all."""
         return (problem.n_classes > 0) == self.estimator.endswith("Classifier")
 
@@ -64,7 +64,7 @@ class Ceiling:
     name: str
     rivals: str = "none"
 
-    def can(self, problem: Problem) -> bool:
+    def can(self, problem: Problem | Task) -> bool:
         """It learns everything."""
         return True
 

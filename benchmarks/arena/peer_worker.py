@@ -12,6 +12,7 @@ import resource
 import sys
 import time
 import warnings
+from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
@@ -76,7 +77,17 @@ def diffprivlib(data: Any, train: Any, test: Any, settings: dict[str, Any]) -> t
     return model.predict_proba(X[test]), seconds
 
 
-LEARNERS = {"dp_ebm": dp_ebm, "diffprivlib": diffprivlib}
+def aim(data: Any, train: Any, test: Any, settings: dict[str, Any]) -> tuple[Any, float]:
+    """Gradient boosting on synthetic records by AIM; the time is that of both."""
+    sys.path.append(str(Path(__file__).resolve().parents[1]))
+    from arena.aim import predictions
+
+    start = time.process_time()
+    found = predictions(data, train, test, **settings)
+    return found, time.process_time() - start
+
+
+LEARNERS = {"dp_ebm": dp_ebm, "diffprivlib": diffprivlib, "aim": aim}
 
 
 def main(answers: TextIO) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from arena.data import SPLITS, Problem
+from arena.data import SPLITS, Problem, Task
 from arena.methods import Answer, MethodError
 from privet.errors import ParameterError
 from privet_papers.framework.peers.interpreter import DIFFPRIVLIB, Peer, PeerProcess
@@ -24,13 +24,25 @@ INTERPRET = Peer(
         *("joblib==1.6.0",),
     ),
 )
-LIBRARIES = {"dp_ebm": INTERPRET, "diffprivlib": DIFFPRIVLIB}
+MBI = Peer(
+    "mbi",
+    "2.0.0",
+    (
+        *("mbi==2.0.0", "jax==0.10.2", "jaxlib==0.10.2", "chex==0.1.92", "optax==0.2.8", "networkx==3.6.1"),
+        *("numpy==2.4.6", "scikit-learn==1.9.1", "scipy==1.17.1"),
+    ),
+)
+LIBRARIES = {"dp_ebm": INTERPRET, "diffprivlib": DIFFPRIVLIB, "aim": MBI}
 
 
 @cache
 def worker(library: str) -> PeerProcess:
-    """Return the process that trains a library's learners; the first call starts it."""
-    return PeerProcess(LIBRARIES[library].built(say=print), WORKER)
+    """Return the process that trains a library's learners; the first call starts it.
+
+    The interpreter is the one that the peer's environment variable names, if it is set.
+    """
+    peer = LIBRARIES[library]
+    return PeerProcess(peer.named() or peer.built(say=print), WORKER)
 
 
 @cache
@@ -49,6 +61,7 @@ def arrays(problem: Problem) -> Path:
     if not file.exists():
         low, high, sizes = problem.domains
         content = {"codes": problem.codes, "labels": problem.labels, "low": low, "high": high, "sizes": sizes}
+        content["hint"] = np.array(problem.rows_hint)
         if problem.target_range is not None:
             content["target"] = np.array(problem.target_range)
         for number in range(SPLITS):
@@ -86,7 +99,7 @@ class PeerLearner:
         """Whom it is ranked against."""
         return "approximate" if self.delta else "pure"
 
-    def can(self, problem: Problem) -> bool:
+    def can(self, problem: Problem | Task) -> bool:
         """Whether it can learn this problem at all."""
         return problem.n_classes == 2 or not self.binary
 

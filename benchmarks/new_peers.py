@@ -1,0 +1,102 @@
+"""Peers that users would pick beside trees, on the splits of ``accuracy.csv``: where each of them wins, and where not.
+
+    python benchmarks/new_peers.py --data FOLDER --tune               # settings, on the tuning sets only
+    python benchmarks/new_peers.py --data FOLDER --splits 2           # goes on where a stopped run was
+    python benchmarks/new_peers.py --data FOLDER --methods "AIM + HistGradientBoosting"    # slow: some sets, one split
+    python benchmarks/new_peers.py --data FOLDER --report-only        # writes the page from what is there
+
+Noisy gradient descent for logistic regression, for its additive form and for a network, AdaSSP, and AIM with gradient
+boosting on its synthetic records; ``arena/newcomers.py`` lists them. Written to ``docs/results``: ``new_peers.csv`` and
+``new_peers.md``, which read ``accuracy.csv`` for everybody else, and ``new_peers_regression.csv``; with ``--tune``
+``new_peers_tuning.csv``. To have the same rows in ``accuracy.csv``: ``accuracy.py --renew METHOD --splits 2``, with the
+same ``--cells``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from accuracy import DELTA, EPSILONS, selected
+from arena import arguments, data, new_peers_page, picture, ranks, regression
+from arena.cells import Cells
+from arena.filling import fill
+from arena.gradient_peers import SETTINGS, GradientPeer, tried
+from arena.newcomers import AIM, AIM_SPLITS, AIM_TASKS, newcomers
+
+TUNING_EPSILONS = (0.1, 1.0)
+
+
+def tune(options: argparse.Namespace) -> None:
+    """Compare settings of each peer on the tuning sets, and write their ranks."""
+    tuning = [task for task in data.tasks(options.data) if task.used_for_tuning]
+    problems = [data.load(task) for task in tuning if task.name in (options.tasks or {task.name})]
+    known = [problem for problem in problems if problem]
+    cells, tables = Cells(options.cells / "tuning"), []
+    for name in SETTINGS:
+        rivals = tried(name, DELTA)
+        fill(known, rivals, cells, TUNING_EPSILONS, options.splits, options.until)
+        names = {peer.name for peer in rivals}
+        means = ranks.table([cell for cell in cells if cell.method in names])
+        tasks = {problem.task.name for problem in known}
+        tables += [ranks.ranks(means, "approximate", measure, tasks, names) for measure in picture.MEASURES]
+    places = pd.concat(tables)
+    places.to_csv(options.out / "new_peers_tuning.csv", index=False, float_format="%.4f", lineterminator="\n")
+    print(places.groupby("method").average_rank.mean().to_string())
+
+
+def measure(options: argparse.Namespace, tasks: Sequence[data.Task]) -> None:
+    """Train what is missing: AIM only where it is asked for by name, and on a few tasks."""
+    methods = [method for method in newcomers(DELTA) if method.name in (options.methods or {method.name} - {AIM})]
+    cells = Cells(options.cells)
+    for task in selected(tasks, options.tasks):
+        problem = data.load(task)
+        if problem is None:
+            continue
+        quick = [method for method in methods if method.name != AIM]
+        fill([problem], quick, cells, options.epsilons, options.splits, options.until)
+        slow = [method for method in methods if method.name == AIM and task.name in (options.tasks or AIM_TASKS)]
+        fill([problem], slow, cells, options.epsilons, AIM_SPLITS, options.until)
+    numbers, peer = Cells(options.cells / "regression"), GradientPeer("AdaSSP", "statistics", DELTA)
+    fill(regression.problems(options.data), [peer], numbers, regression.EPSILONS, options.splits, options.until)
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Tune, or measure and write the page."""
+    parser = arguments.parser(__doc__)
+    parser.add_argument("--cells", type=Path, default=arguments.ROOT / "results" / "accuracy", help="kept out of git")
+    parser.add_argument("--tasks", nargs="+")
+    parser.add_argument("--methods", nargs="+")
+    parser.add_argument("--epsilons", nargs="+", type=float, default=EPSILONS)
+    parser.add_argument("--splits", type=int, default=2)
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="go on in another run after so many")
+    parser.add_argument("--tune", action="store_true")
+    parser.add_argument("--report-only", action="store_true")
+    options = parser.parse_args(given)
+    options.out.mkdir(parents=True, exist_ok=True)
+    options.until = time.monotonic() + 60 * options.minutes
+    if options.tune:
+        tune(options)
+        return 0
+    published = pd.read_csv(options.out / "accuracy.csv")
+    tasks = [task for task in data.tasks(options.data) if task.name in set(published.task)]
+    if not options.report_only:
+        measure(options, tasks)
+    names = {method.name for method in newcomers(DELTA)}
+    means = ranks.table(cell for cell in Cells(options.cells) if cell.method in names)
+    means["used_to_fix_rules"] = means.task.isin({task.name for task in tasks if task.used_for_tuning})
+    means.to_csv(options.out / "new_peers.csv", index=False, float_format="%.5f", lineterminator="\n")
+    numbers = [cell for cell in Cells(options.cells / "regression") if cell.method in names]
+    errors = ranks.table(numbers) if numbers else pd.DataFrame(columns=["task", "method", "epsilon", "rmse"])
+    errors.to_csv(options.out / "new_peers_regression.csv", index=False, float_format="%.5f", lineterminator="\n")
+    (options.out / "new_peers.md").write_text(new_peers_page.page(options.out), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
