@@ -7,6 +7,7 @@
     python benchmarks/accuracy.py --data FOLDER --report-only       # writes the pages from what is there
     python benchmarks/accuracy.py --data FOLDER --report-only --without vote --out OTHER  # but for a task
     python benchmarks/accuracy.py --data FOLDER --tune              # the peer's settings, on the tuning sets only
+    python benchmarks/accuracy.py --data FOLDER --regression        # two regression problems alone
 
 Peers run in environments of their own, which are built on first use. ``arena/data.py`` says which data sets were used
 to fix rules, and which files are left out and why. Written to ``docs/results``: ``accuracy.csv`` (every mean),
@@ -198,6 +199,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--renew", nargs="+", default=[], metavar="METHOD")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="go on in another run after so many")
     parser.add_argument("--tune", action="store_true")
+    parser.add_argument("--regression", action="store_true", help="the part for regression alone")
     parser.add_argument("--report-only", action="store_true")
     parser.add_argument("--without", nargs="+", default=[], metavar="TASK", help="leave out of the pages")
     options = parser.parse_args(given)
@@ -211,6 +213,10 @@ def main(given: Sequence[str] | None = None) -> int:
     for name in options.again:
         cells.forget(name)
         numbers.forget(name)
+    if options.regression:
+        fill(regression.problems(options.data), regression_methods(), numbers, regression.EPSILONS, options.splits)
+        report_regression(list(numbers), options.out)
+        return 0
     published = pd.read_csv(options.out / "accuracy.csv") if options.renew else None
     found = [task for task in data.tasks(options.data) if task.name not in options.without]
     if published is not None:

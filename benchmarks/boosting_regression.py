@@ -30,7 +30,6 @@ from arena.data import Problem, Task, coded
 from arena.filling import fill
 from arena.ours import CEILINGS, Ours
 from arena.peers import PeerLearner
-from privet.estimators.registry import estimator_names
 from privet.schema.domains import Categorical, Numeric
 from privet.schema.schema import Schema
 
@@ -134,22 +133,29 @@ def write_abalone(problem: Problem, n_splits: int, epsilons: tuple[float, ...]) 
 
 def write_peers(problems: Iterator[Problem], cells: Cells, n_splits: int, epsilons: tuple[float, ...]) -> None:
     """Measure what is missing of all errors beside DP-EBM's, and write the tables."""
-    ours = [Ours(name, DELTA) for name in estimator_names("Regressor")]
+    ours = [Ours(name, DELTA) for name in ("BoostingRegressor", "PrivaTreeRegressor")]
     methods = [*ours, PeerLearner("DP-EBM", "dp_ebm", DELTA), *CEILINGS]
-    sizes = dict[str, int]()
+    sizes, spreads = dict[str, int](), dict[str, float]()
     for problem in problems:
         fill([problem], methods, cells, epsilons, n_splits)
-        sizes[problem.task.name] = len(problem.labels)
-    means = ranks.table(cells)
+        sizes[problem.task.name], spreads[problem.task.name] = len(problem.labels), float(problem.labels.std())
+    means = ranks.table(cell for cell in cells if cell.method in {method.name for method in methods})
     means.insert(1, "rows", means.task.map(sizes))
+    for column in ("rmse", "rmse_error"):
+        means[column] /= means.task.map(spreads)
     means["used_to_fix_rules"] = means.task.isin(TUNED_ON)
     means.to_csv(RESULTS / "boosting_regression_peers.csv", index=False, float_format="%.6g", lineterminator="\n")
     command = f"python benchmarks/boosting_regression.py --data FOLDER --more FOLDER --peers --splits {n_splits}"
-    text = ["# Root mean squared errors beside DP-EBM's", "", f"Made by `{command}`; delta = 1e-6, mean and standard"]
-    text += [
-        f"error of {n_splits} splits of 80/20. Rules were fixed on the sets that are marked. The last two columns are"
+    text = [
+        "# Root mean squared errors beside DP-EBM's",
+        "",
+        f"Made by `{command}`: in units of the target's standard deviation; delta = 1e-6, mean and standard error of",
+        f"{n_splits} splits of 80/20. Rules were fixed on the sets that are marked. The last two columns are learners",
+        "without privacy.",
+        "",
+        lower(means, epsilons),
+        "",
     ]
-    text += ["are learners without privacy.", "", lower(means, epsilons), ""]
     for epsilon in epsilons:
         text += [f"## Epsilon {epsilon:g}", "", *page.score_table(means, "approximate", "rmse", epsilon, TUNED_ON)]
     (RESULTS / "boosting_regression_peers.md").write_text("\n".join(text).rstrip() + "\n", "utf-8")
