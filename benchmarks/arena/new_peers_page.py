@@ -47,7 +47,7 @@ def page(results: Path) -> str:
     full = [name for name in PEERS if name in set(new.method)]
     text = [ABOUT.format(splits=pages.splits_in_words(quick), missing=_missing(published, quick))]
     for kind, tasks in kinds.items():
-        text += _standing(means, kind, tasks, full)
+        text += _standing(means, kind, tasks, full) if tasks & set(quick.task) else []
     text += ["## Where each wins", "", *_wins(means, set().union(*kinds.values()), full)]
     text += ["## Time", "", *_times(means, full)]
     return "\n".join([*text, *_aim(means), *_numbers(results), *_published()]) + "\n"
@@ -82,6 +82,8 @@ def _standing(means: pd.DataFrame, kind: str, tasks: set[str], full: list[str]) 
 def _difference(means: pd.DataFrame, name: str, epsilon: float, tasks: set[str]) -> str:
     at = means[(means.rivals == "approximate") & (means.epsilon == epsilon) & means.task.isin(tasks)]
     accuracy, auc = (at.pivot_table(index="task", columns="method", values=value) for value in picture.MEASURES)
+    if name not in accuracy:
+        return ""
     more = (accuracy[name] - accuracy[OURS]).dropna()
     sets = f"{(more > TIE).sum()}-{(more.abs() <= TIE).sum()}-{(more < -TIE).sum()}"
     return f"{100 * more.mean():+.1f} / {100 * (auc[name] - auc[OURS]).mean():+.1f} ({sets})"
