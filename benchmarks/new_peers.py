@@ -3,7 +3,8 @@
     python benchmarks/new_peers.py --data FOLDER --tune               # settings, on the tuning sets only
     python benchmarks/new_peers.py --data FOLDER --splits 2           # goes on where a stopped run was
     python benchmarks/new_peers.py --data FOLDER --methods "AIM + HistGradientBoosting"    # slow: some sets, one split
-    python benchmarks/new_peers.py --data FOLDER --report-only        # writes the page from what is there
+    python benchmarks/new_peers.py --data FOLDER --report-only        # writes the page from what is there, and
+                                                       # only of the first --splits
 
 Noisy gradient descent for logistic regression, for its additive form and for a network, AdaSSP, and AIM with gradient
 boosting on its synthetic records; ``arena/newcomers.py`` lists them. Written to ``docs/results``: ``new_peers.csv`` and
@@ -88,10 +89,10 @@ def main(given: Sequence[str] | None = None) -> int:
     if not options.report_only:
         measure(options, tasks)
     names = {method.name for method in newcomers(DELTA)}
-    means = ranks.table(cell for cell in Cells(options.cells) if cell.method in names)
+    means = ranks.table(cell for cell in Cells(options.cells) if cell.method in names and cell.split < options.splits)
     means["used_to_fix_rules"] = means.task.isin({task.name for task in tasks if task.used_for_tuning})
     means.to_csv(options.out / "new_peers.csv", index=False, float_format="%.5f", lineterminator="\n")
-    numbers = [cell for cell in Cells(options.cells / "regression") if cell.method in names]
+    numbers = [cell for cell in Cells(options.cells / "regression") if cell.split < options.splits]
     errors = ranks.table(numbers) if numbers else pd.DataFrame(columns=["task", "method", "epsilon", "rmse"])
     errors.to_csv(options.out / "new_peers_regression.csv", index=False, float_format="%.5f", lineterminator="\n")
     (options.out / "new_peers.md").write_text(new_peers_page.page(options.out), "utf-8")
