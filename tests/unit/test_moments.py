@@ -10,9 +10,10 @@ import pytest
 from privet import Categorical, Numeric, Schema
 from privet.errors import ParameterError
 from privet.learners.boosting.cells import CellGrid, count_of, start_scores, without_base
+from privet.learners.boosting.column_sizes import CONSTANT, SIZES, WEIGHT, line_and_bend
 from privet.learners.boosting.gradient_growth import CELL_STATE
 from privet.learners.boosting.gradients import ONE, SCORE_STATE, Huber
-from privet.learners.boosting.regression_base import CONSTANT, WEIGHT, AdditiveBase, PairMoments, TargetMoments
+from privet.learners.boosting.regression_base import AdditiveBase, PairMoments, TargetMoments
 from privet.mechanisms.release import Release, drawn, open_release
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
@@ -98,6 +99,73 @@ def test_no_record_moves_what_is_released_by_more_than_is_paid_for(features, nor
             loss = (changes.astype(object) ** 2).sum(axis=1).max() / (2 * event.parameter) / event.cost.rho
         assert loss <= 1
         assert loss > (0.99 if features is CATEGORIES and steps == 1 else 0.25), "and not by far less"
+
+
+def share_of(norm):
+    return Allowance.of(1.0, 0.0 if norm == "l1" else 1e-6).whole
+
+
+KINDS = pytest.mark.parametrize(("norm", "bends"), [("l1", False), ("l2", False), ("l2", True)])
+
+
+def farthest(base, n_numeric, n_categorical, missing):
+    """Search for the record that moves the products of columns most, among 16 cells of each numeric feature.
+
+    Return the schema's encoding and what the kernel adds up for that record: of sizes, or of squares.
+    """
+    features = {f"x{k}": Numeric(0, 1, bins=64, missing=missing) for k in range(n_numeric)}
+    features |= {f"c{k}": Categorical(list("ab")) for k in range(n_categorical)}
+    encoding = Schema(features, classes=[0, 1]).encoding(64)
+    grid = CellGrid.of(encoding, CellGrid.even_cuts(encoding, 16))
+    design, known = base.design(encoding, grid)
+
+    def moved(products):
+        released = np.abs(products[np.triu(~known)]).astype(object)
+        return int(released.sum() if base.norm == "l1" else (released**2).sum())
+
+    def of(cells):
+        values, _ = values_of(design, cells)
+        return moved(np.outer(values, values))
+
+    best, last = [15] * n_numeric + [0] * n_categorical, -1
+    while of(best) > last:
+        last = of(best)
+        for place in range(n_numeric):
+            best[place] = max(range(16 + missing), key=lambda cell, at=place: of([*best[:at], cell, *best[at + 1 :]]))
+    codes = [4 * cell for cell in best[:n_numeric]] + best[n_numeric:]
+    table = MemoryTable(encoding, np.array([codes], dtype=np.uint8).T.copy(), np.zeros(1, np.int32))
+    found = moved(table.derive(CELL_STATE, grid.cells).aggregate(PairMoments(design)))
+    assert found == last
+    return encoding, found
+
+
+@KINDS
+@pytest.mark.parametrize(
+    ("n_numeric", "n_categorical", "missing"), [(1, 0, False), (3, 1, True), (7, 1, False), (3, 5, False)]
+)
+def test_no_record_that_a_search_finds_moves_products_by_more_than_is_paid_for(
+    norm, bends, n_numeric, n_categorical, missing
+):
+    base = AdditiveBase(norm, bends)
+    encoding, found = farthest(base, n_numeric, n_categorical, missing)
+    paid_for = base.plan_pairs(encoding, Terms(), share_of(norm), 4).sensitivity
+    assert found <= paid_for
+    assert found > (0.9 if n_numeric > 1 else 0.75) * paid_for, "and not by far less"
+    if n_numeric > n_categorical > 0:
+        fewer = base.plan_pairs(encoding, Terms(), share_of(norm), 1).sensitivity
+        assert found > fewer, "a bound for fewer cells than there are is refuted"
+    for levels in (0, 6):
+        assert paid_for <= base.plan_pairs(encoding, Terms(), share_of(norm), levels).sensitivity
+
+
+@pytest.mark.parametrize("functions", [1, 2])
+def test_the_bound_on_products_knows_every_cell_that_there_can_be(functions):
+    sizes = replace(SIZES["l2"], functions=functions)
+    for n_cells in [*range(1, 130), 241, 300, 4096]:
+        known = set(zip(*(sums.tolist() for sums in sizes.of_cells(n_cells)), strict=True))
+        squares = line_and_bend(n_cells, functions) ** 2
+        there = zip(squares.sum(axis=1).tolist(), (squares**2).sum(axis=1).tolist(), strict=True)
+        assert known.issuperset(there), n_cells
 
 
 def test_what_is_known_of_categories_is_what_would_be_measured():

@@ -19,8 +19,8 @@ from privet.learners.boosting.additive import Additive
 from privet.learners.boosting.cells import MIDDLE, BaseTables, CellGrid, common_start, in_fixed_point, plan_start
 from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE, AddValues, GradientGrowth, leaf_values
 from privet.learners.boosting.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
-from privet.learners.boosting.histogram_base import HistogramPlan
-from privet.learners.boosting.outline import Annealing, Rounds, outline
+from privet.learners.boosting.histogram_base import HistogramBase, HistogramPlan
+from privet.learners.boosting.outline import Annealing, Outline, Rounds, outline
 from privet.learners.boosting.regression_base import RegressionPlan
 from privet.learners.boosting.regression_outline import outline_for_regression
 from privet.learners.boosting.stepwise_base import StepwisePlan, narrowed
@@ -168,7 +168,7 @@ class Boosting:
             quantiles=quantiles,
             window=window,
             start=plan_start(loss, terms, for_start) if start_part else None,
-            base=None if first.base is None else first.base.plan(encoding, terms, for_base),
+            base=_plan_base(first, encoding, terms, for_base),
             rounds=rounds if grows else None,
         )
 
@@ -198,6 +198,19 @@ class Boosting:
                 table = growth.table.derive(SCORE_STATE, AddValues(trees[-1].values))
                 counter.add()
         return assemble(table.encoding, grid, base, trees)
+
+
+def _plan_base(
+    first: Outline, encoding: Encoding, terms: Terms, share: Share | None
+) -> RegressionPlan | HistogramPlan | StepwisePlan | None:
+    """Plan the base, where there is one; ranks among few cells are not so far out, so that less noise is needed."""
+    match first.base:
+        case None:
+            return None
+        case HistogramBase():
+            return first.base.plan(encoding, terms, share)
+        case _:
+            return first.base.plan(encoding, terms, share, first.levels)
 
 
 def _cuts(table: Table, release: Release, plan: BoostingPlan) -> dict[int, list[int]]:

@@ -29,6 +29,7 @@ from privet.learners.boosting.cells import (
     in_fixed_point,
     kind_of_target,
 )
+from privet.learners.boosting.column_sizes import CONSTANT, SIZES, WEIGHT, ColumnSizes, line_and_bend
 from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE
 from privet.learners.boosting.gradients import ONE, Norm
 from privet.mechanisms.release import Release
@@ -37,33 +38,8 @@ from privet.privacy.terms import Share, Terms
 from privet.schema.encoding import Encoding
 from privet.tables.protocol import Block, Floats, IntArray, Table
 
-WEIGHT = 64  # what stands for one in a column
-CONSTANT = 32  # in the column that every record has; little, since it takes part in every product
 _FINE = 10  # bits of the factor that shortens a record
 MOST_COLUMNS = 400  # beyond this the noise of so many pairs drowns the signal, and the matrix takes long to solve
-
-
-@dataclass(frozen=True)
-class _Sizes:
-    """What a feature may have of a record's size, in the columns' units.
-
-    Attributes
-    ----------
-    functions : int
-        Columns of a numeric feature.
-    category : int
-        A category's value.
-    numeric : int
-        A numeric feature's part of the cap: less than its mean for evenly spread ranks, as records that are far out may
-        count for less.
-    """
-
-    functions: int
-    category: int
-    numeric: int
-
-
-_SIZES: dict[Norm, _Sizes] = {"l1": _Sizes(1, WEIGHT // 2, 2 * WEIGHT // 5), "l2": _Sizes(2, 45, 2 * WEIGHT**2 // 5)}
 
 
 @dataclass(frozen=True)
@@ -94,34 +70,26 @@ class AdditiveBase:
     Notes
     -----
     *Privacy.* A record's values v in all columns have a size of at most c, since larger records are shortened (see
-    `Design`). It adds ``v_i v_j`` to every pair of columns, in the upper triangle. With no value above m:
-
-    - the sum of sizes is ``((sum of |v|)^2 + sum of v^2) / 2``, at most ``(c^2 + m c) / 2``,
-    - the sum of squares is ``((sum of v^2)^2 + sum of v^4) / 2``, at most ``(c^2 + m^2 c) / 2``.
-
-    Of a category, its product with the constant w is how often it occurs, so its square is not released. For d
-    categories of value m and no numeric feature that leaves ``(c^2 + w^2 - d m^2) / 2`` and
-    ``(c^2 + w^4 - d m^4) / 2``. The sums with the target change by v times the target: by at most c times the largest
-    target, or, for squares, c times its square. Everything is in whole numbers, then solving is post-processing.
+    `Design`). It adds ``v_i v_j`` to every pair of columns, in the upper triangle: by how much that moves all of them,
+    `ColumnSizes.largest_products` says and proves. The sums with the target change by v times the target: by at most c
+    times the largest target, or, for squares, c times its square. Everything is in whole numbers, then solving is
+    post-processing.
     """
 
     norm: Norm = "l2"
     bends: bool = True
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> RegressionPlan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, levels: int = 0) -> RegressionPlan:
         """Plan noise on the products of columns, and on those with the target: half of the budget each."""
         half = None if share is None else share * Fraction(1, 2)
-        return RegressionPlan(self, self.plan_pairs(encoding, terms, half), self.plan_sums(encoding, terms, half))
+        pairs = self.plan_pairs(encoding, terms, half, levels)
+        return RegressionPlan(self, pairs, self.plan_sums(encoding, terms, half))
 
-    def plan_pairs(self, encoding: Encoding, terms: Terms, share: Share | None) -> Event:
-        """Plan noise on the products of columns."""
+    def plan_pairs(self, encoding: Encoding, terms: Terms, share: Share | None, levels: int = 0) -> Event:
+        """Plan noise on the products of columns; `levels` says how many times cells of numeric features are halved."""
         self._check(share)
-        cap, power = self._cap(encoding), 1 if self.norm == "l1" else 2
+        of_pairs = self._sizes.largest_products(encoding, levels)
         ordered = any(column.ordered for column in encoding.columns)
-        more = WEIGHT**power * cap
-        if not ordered:
-            more = CONSTANT ** (2 * power) - encoding.n_features * self._sizes.category ** (2 * power)
-        of_pairs = Fraction(cap**2 + more, 2)
         return terms.noise("base: products of columns", share, l1=of_pairs, l2_squared=of_pairs, signed=ordered)
 
     def plan_sums(self, encoding: Encoding, terms: Terms, share: Share | None, step: str = "") -> Event:
@@ -129,7 +97,7 @@ class AdditiveBase:
         self._check(share)
         target, power = kind_of_target(encoding), 1 if self.norm == "l1" else 2
         signed = target != "many" or any(column.ordered for column in encoding.columns)
-        of_sums = self._cap(encoding) * largest_target(target) ** power
+        of_sums = self._sizes.cap(encoding) * largest_target(target) ** power
         name = f"base: products with the target{step}"
         return terms.noise(name, share, l1=of_sums, l2_squared=of_sums, signed=signed)
 
@@ -179,10 +147,8 @@ class AdditiveBase:
             alone = n_codes
             if grid.domains.ordered[feature]:
                 present = int(grid.domains.n_cells[feature])
-                rank = (2 * np.arange(present) + 1 - present) / present
-                line_and_bend = np.stack([rank, (3 * rank**2 - 1) / 2], axis=1)[:, :width]
                 columns += [[len(feature_of) + k for k in range(width)]] * present
-                values += np.rint(WEIGHT * line_and_bend).astype(np.int64).tolist()
+                values += line_and_bend(present, width).tolist()
                 feature_of += [-1] * width
                 alone = n_codes - present  # a missing value has no rank
             columns += [[len(feature_of) + k] * width for k in range(alone)]
@@ -191,7 +157,7 @@ class AdditiveBase:
         column, value = (np.array(rows, dtype=np.int64).reshape(-1, width) for rows in (columns, values))
         of = np.array([*feature_of, -1])
         known = (of[:, np.newaxis] == of) & (of >= 0)
-        return Design(grid.cells.offsets, column, value, len(feature_of), self.norm, self._cap(encoding)), known
+        return Design(grid.cells.offsets, column, value, len(feature_of), self.norm, self._sizes.cap(encoding)), known
 
     def fits(self, encoding: Encoding) -> bool:
         """Whether there are few enough columns for a base; known from the schema alone."""
@@ -201,16 +167,9 @@ class AdditiveBase:
         ]
         return sum(columns) <= MOST_COLUMNS
 
-    def _cap(self, encoding: Encoding) -> int:
-        """Return a record's largest size; records of categories alone all have just that."""
-        sizes, power = self._sizes, 1 if self.norm == "l1" else 2
-        ordered = sum(column.ordered for column in encoding.columns)
-        cap: int = CONSTANT**power + sizes.numeric * ordered + sizes.category**power * (encoding.n_features - ordered)
-        return cap
-
     @property
-    def _sizes(self) -> _Sizes:
-        sizes = _SIZES[self.norm]
+    def _sizes(self) -> ColumnSizes:
+        sizes = SIZES[self.norm]
         return sizes if self.bends else replace(sizes, functions=1)
 
     def _check(self, share: Share | None) -> None:
@@ -368,8 +327,8 @@ class PairMoments:
 
     Notes
     -----
-    *Privacy.* With v a record's values, it adds ``v_i v_j`` to each entry of the upper triangle. Their sizes add up to
-    ``((sum of |v|)^2 + sum of v^2) / 2``, their squares to ``((sum of v^2)^2 + sum of v^4) / 2``.
+    *Privacy.* With v a record's values, it adds ``v_i v_j`` to each entry of the upper triangle: at most
+    `ColumnSizes.largest_products` together.
     """
 
     design: Design

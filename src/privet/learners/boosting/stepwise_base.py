@@ -14,10 +14,9 @@ from fractions import Fraction
 import numpy as np
 
 from privet.learners.boosting.cells import BaseTables, CellGrid, in_fixed_point, with_gradients
+from privet.learners.boosting.column_sizes import CONSTANT, WEIGHT
 from privet.learners.boosting.gradients import ONE, Huber
 from privet.learners.boosting.regression_base import (
-    CONSTANT,
-    WEIGHT,
     AdditiveBase,
     TargetMoments,
     cell_values,
@@ -70,14 +69,14 @@ class StepwiseBase:
     steps: int
     pairs_part: Fraction
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> StepwisePlan:
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None, levels: int = 0) -> StepwisePlan:
         """Plan noise on the products of columns, and on the sums of each step."""
         of_step = (1 - self.pairs_part) / self.steps
         for_pairs, for_step = (None if share is None else share * part for part in (self.pairs_part, of_step))
         sums = (
             self.columns.plan_sums(encoding, terms, for_step, f", step {number + 1}") for number in range(self.steps)
         )
-        return StepwisePlan(self, self.columns.plan_pairs(encoding, terms, for_pairs), tuple(sums))
+        return StepwisePlan(self, self.columns.plan_pairs(encoding, terms, for_pairs, levels), tuple(sums))
 
     def run(
         self, table: Table, release: Release, plan: StepwisePlan, grid: CellGrid, start: BaseTables, loss: Huber
