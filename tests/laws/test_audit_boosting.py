@@ -5,6 +5,7 @@ that later rounds start from scores that earlier ones have moved, and their budg
 """
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -18,10 +19,12 @@ from privet.audit.enumeration import Enumerating, Subject
 from privet.audit.exact import exact_audit
 from privet.estimators.learning import Hints
 from privet.learners.boosting.cells import CellGrid, plan_start, with_gradients, without_base
+from privet.learners.boosting.descent_base import DescentBase
 from privet.learners.boosting.gradient_growth import CELL_STATE, NODE_STATE, AllAtRoot, GradientSums
 from privet.learners.boosting.gradients import ONE
 from privet.learners.boosting.histogram_base import HistogramBase
 from privet.learners.boosting.learner import Boosting, loss_of
+from privet.learners.boosting.outline import Outline
 from privet.learners.boosting.regression_base import PairMoments, TargetMoments
 from privet.mechanisms.release import Release, drawn
 from privet.parameters import public_rng
@@ -117,6 +120,20 @@ def test_windows_steps_and_rounds_of_a_number_stay_within_the_claim(delta, n_row
     schema = Schema({"x": Numeric(0, 1, bins=2)}, target=Numeric(0, 1), neighbours=neighbours)
     watched = Subject(Boosting(1, 1), schema, Allowance.of(2.0, delta), hints=Hints(n_rows=n_rows))
     assert "steps" in str(watched._public[2].facts["base"])
+    found = exact_audit(watched, 2)
+    assert not found.refuted
+    assert found.loss > 0.3 * found.claimed
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("factor", [0.0, 5.0])
+def test_steps_of_gradient_descent_and_rounds_stay_within_the_claim(factor, neighbours, monkeypatch):
+    """The base of many features, on one that can be enumerated."""
+    force_noise(monkeypatch, factor)
+    few = Outline(Fraction(0), Fraction(1, 2), 0, DescentBase(100, 3), 1, 1)
+    monkeypatch.setattr("privet.learners.boosting.learner.outline", lambda *_: few)
+    watched = subject(Boosting(), neighbours, 1e-6, features={"x": Numeric(0, 1, bins=2, missing=True)})
+    assert "descent" in str(watched._public[2].facts["base"])
     found = exact_audit(watched, 2)
     assert not found.refuted
     assert found.loss > 0.3 * found.claimed

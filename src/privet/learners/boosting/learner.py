@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from privet.estimators.learning import Hints
 from privet.learners.boosting.additive import Additive
 from privet.learners.boosting.cells import MIDDLE, BaseTables, CellGrid, common_start, in_fixed_point, plan_start
+from privet.learners.boosting.descent_base import DescentBase, DescentPlan
 from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE, AddValues, GradientGrowth, leaf_values
 from privet.learners.boosting.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
 from privet.learners.boosting.histogram_base import HistogramBase, HistogramPlan
@@ -77,7 +78,7 @@ class BoostingPlan(Plan):
         Where a regression target mostly lies; None for classes.
     start : Event or None
         The sums that a common start is made of, where one is measured.
-    base : RegressionPlan, HistogramPlan, StepwisePlan or None
+    base : RegressionPlan, HistogramPlan, StepwisePlan, DescentPlan or None
         The releases of the base, where there is one.
     rounds : Rounds or None
         What is known of the rounds before any of them; None where there are none.
@@ -90,7 +91,7 @@ class BoostingPlan(Plan):
     quantiles: tuple[OfFeature, ...]
     window: WindowPlan | None
     start: Event | None
-    base: RegressionPlan | HistogramPlan | StepwisePlan | None
+    base: RegressionPlan | HistogramPlan | StepwisePlan | DescentPlan | None
     rounds: Rounds | None
 
     @property
@@ -202,12 +203,12 @@ class Boosting:
 
 def _plan_base(
     first: Outline, encoding: Encoding, terms: Terms, share: Share | None
-) -> RegressionPlan | HistogramPlan | StepwisePlan | None:
+) -> RegressionPlan | HistogramPlan | StepwisePlan | DescentPlan | None:
     """Plan the base, where there is one; ranks among few cells are not so far out, so that less noise is needed."""
     match first.base:
         case None:
             return None
-        case HistogramBase():
+        case HistogramBase() | DescentBase():
             return first.base.plan(encoding, terms, share)
         case _:
             return first.base.plan(encoding, terms, share, first.levels)
@@ -240,6 +241,9 @@ def _base(
             base = kind.run(table, release, plan.base, grid, start)
         case StepwisePlan(kind):
             assert isinstance(loss, Huber)
+            base = kind.run(table, release, plan.base, grid, start, loss)
+        case DescentPlan(kind):
+            assert isinstance(loss, Logistic)
             base = kind.run(table, release, plan.base, grid, start, loss)
     return base, narrowed(loss) if isinstance(loss, Huber) else loss
 

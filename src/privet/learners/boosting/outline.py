@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
+from privet.learners.boosting.descent_base import DescentBase
 from privet.learners.boosting.gradients import ONE, Bounded, Norm
 from privet.learners.boosting.histogram_base import HistogramBase
 from privet.learners.boosting.regression_base import AdditiveBase
@@ -26,10 +27,11 @@ from privet.schema.encoding import Encoding
 QUANTILE_LEVELS, LARGE_QUANTILE_LEVELS = 4, 6  # 16 cells of a numeric feature by private quantiles, or 64
 NOTHING, ALL = Fraction(0), Fraction(1)
 BINS_PART, BASE_PART, LARGE_SIGNAL_BASE_PART = Fraction(1, 10), Fraction(3, 10), Fraction(3, 20)
+DESCENT_PART, DESCENT_STEPS = Fraction(3, 20), 30  # two classes with many features: a base by gradient descent
 START_PART = Fraction(1, 20)  # where there are too many columns for a regression
 SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
 MANY_FEATURES = (
-    16  # with more, no regression for two classes with a hint, nor for a regression target with pure epsilon
+    16  # with more, no products of columns for two classes with a hint, nor for a regression target with pure epsilon
 )
 
 # Pure epsilon: from which n epsilon on something pays off.
@@ -43,6 +45,7 @@ SIGNAL_FOR_ZCDP, SIGNAL_FOR_ZCDP_MANY_FEATURES = 150, 600  # two classes: below,
 SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
 SIGNAL_FOR_TREES_MANY_CLASSES = 30_000  # trees in place of class histograms
 LARGE_SIGNAL = 1_000_000  # deeper trees and finer cells
+MOST_SIGNAL_FOR_DESCENT = 1_000_000  # two classes with many features: beyond, rounds alone find more than by a base
 
 SEES = "the records of each node; nodes of one level are disjoint"
 
@@ -57,7 +60,7 @@ class Outline:
         Of the budget; what is left is for the rounds. Without a base, its part is for a start that all records share.
     levels : int
         How many times the cells of a numeric feature are halved. Zero for cells that are public.
-    base : AdditiveBase, HistogramBase, StepwiseBase or None
+    base : AdditiveBase, HistogramBase, StepwiseBase, DescentBase or None
         The base.
     n_trees, depth : int
         The most rounds, and the levels of their trees; no rounds where there are no trees.
@@ -70,7 +73,7 @@ class Outline:
     bins_part: Fraction
     base_part: Fraction
     levels: int
-    base: AdditiveBase | HistogramBase | StepwiseBase | None
+    base: AdditiveBase | HistogramBase | StepwiseBase | DescentBase | None
     n_trees: int = 0
     depth: int = 0
     split_part: Fraction = Fraction(1, 2)
@@ -140,6 +143,12 @@ def _regression(encoding: Encoding, norm: Norm) -> AdditiveBase | None:
     return base if base.fits(encoding) else None
 
 
+def _after_descent(rounds: Outline, encoding: Encoding, n_rows: int) -> Outline:
+    """Return rounds that begin with a logistic regression by gradient descent, unless there are too many columns."""
+    base = DescentBase(n_rows, DESCENT_STEPS)
+    return replace(rounds, base=base, base_part=DESCENT_PART) if base.fits(encoding) else rounds
+
+
 def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outline:
     regression = None if encoding.n_features > MANY_FEATURES else _regression(encoding, "l1")
     if signal is None or n_rows is None:
@@ -162,7 +171,10 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
 def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
     large = signal > LARGE_SIGNAL
     if encoding.n_classes == 2 and encoding.n_features > MANY_FEATURES:
-        return _rounds_alone(1) if signal < SIGNAL_FOR_TREES_TWO_CLASSES else _rounds_alone(5 if large else 2, 30)
+        if signal < SIGNAL_FOR_TREES_TWO_CLASSES:
+            return _rounds_alone(1)
+        rounds = _rounds_alone(5 if large else 2, 30)
+        return rounds if signal > MOST_SIGNAL_FOR_DESCENT else _after_descent(rounds, encoding, n_rows)
     if encoding.n_classes > 2 and signal < SIGNAL_FOR_TREES_MANY_CLASSES:
         return _base_alone(HistogramBase(n_rows))
     regression = _regression(encoding, "l2")

@@ -97,7 +97,7 @@ class AdditiveBase:
         self._check(share)
         target, power = kind_of_target(encoding), 1 if self.norm == "l1" else 2
         signed = target != "many" or any(column.ordered for column in encoding.columns)
-        of_sums = self._sizes.cap(encoding) * largest_target(target) ** power
+        of_sums = self.cap(encoding) * largest_target(target) ** power
         name = f"base: products with the target{step}"
         return terms.noise(name, share, l1=of_sums, l2_squared=of_sums, signed=signed)
 
@@ -157,7 +157,7 @@ class AdditiveBase:
         column, value = (np.array(rows, dtype=np.int64).reshape(-1, width) for rows in (columns, values))
         of = np.array([*feature_of, -1])
         known = (of[:, np.newaxis] == of) & (of >= 0)
-        return Design(grid.cells.offsets, column, value, len(feature_of), self.norm, self._sizes.cap(encoding)), known
+        return Design(grid.cells.offsets, column, value, len(feature_of), self.norm, self.cap(encoding)), known
 
     def fits(self, encoding: Encoding) -> bool:
         """Whether there are few enough columns for a base; known from the schema alone."""
@@ -166,6 +166,10 @@ class AdditiveBase:
             for column in encoding.columns
         ]
         return sum(columns) <= MOST_COLUMNS
+
+    def cap(self, encoding: Encoding) -> int:
+        """Return a record's largest size."""
+        return self._sizes.cap(encoding)
 
     @property
     def _sizes(self) -> ColumnSizes:
@@ -238,9 +242,23 @@ class Design:
 
 
 @compiled
-def _times(value: int, factor: int) -> int:
+def shortened(value: int, factor: int) -> int:
+    """Return a value times the factor of a record, rounded towards zero."""
     size = (abs(value) * factor) >> _FINE
     return size if value > 0 else -size
+
+
+@compiled
+def factor_of(size: int, cap: int, squares: bool) -> int:
+    """Return what a record of this size is to be shortened by, in steps of 2^-10, so that its size is within the cap.
+
+    For s above the cap that is ``f = floor(2^10 cap / s)``, for squares ``floor(sqrt(2^20 cap / s))``. Times f / 2^10,
+    rounded towards zero, values have a size of at most ``s f / 2^10``, or ``s f^2 / 2^20``, which is at most the cap.
+    The root is of a number below 2^20 and exact when rounded down.
+    """
+    if size <= cap:
+        return 1 << _FINE
+    return int(math.sqrt((cap << (2 * _FINE)) // size)) if squares else (cap << _FINE) // size
 
 
 @compiled
@@ -255,13 +273,11 @@ def _record(
     at: Any,
     what: Any,
 ) -> tuple[int, int]:
-    """Write down a record's columns and values, the constant's last; return how many there are, and a factor.
+    """Write down a record's columns and values, the constant's last; return how many there are, and its factor.
 
-    With s the size of a record that is too large, the factor is ``f = floor(2^10 cap / s)``, for squares
-    ``floor(sqrt(2^20 cap / s))``. Times f / 2^10, rounded towards zero, values have a size of at most ``s f / 2^10``,
-    or ``s f^2 / 2^20``, which is at most the cap. The root is of a number below 2^20 and exact when rounded down.
+    Where it is too large, values are shortened by the factor, see `factor_of`.
     """
-    n, size, factor = 0, 0, 1 << _FINE
+    n, size = 0, 0
     for feature in range(cells.shape[1]):
         cell = offsets[feature] + np.int64(cells[row, feature])
         for k in range(value.shape[1]):
@@ -272,10 +288,10 @@ def _record(
     n += 1
     for k in range(n):
         size += what[k] * what[k] if squares else abs(what[k])
+    factor = factor_of(size, cap, squares)
     if size > cap:
-        factor = int(math.sqrt((cap << (2 * _FINE)) // size)) if squares else (cap << _FINE) // size
         for k in range(n):
-            what[k] = _times(what[k], factor)
+            what[k] = shortened(what[k], factor)
     return n, factor
 
 
@@ -316,7 +332,7 @@ def _add_targets(
     at, what = np.zeros(most, np.int64), np.zeros(most, np.int64)
     for row in range(cells.shape[0]):
         n, factor = _record(cells, row, offsets, column, value, squares, cap, at, what)
-        at[n - 1], times = sums.shape[0] - 1, _times(target[row], factor)
+        at[n - 1], times = sums.shape[0] - 1, shortened(target[row], factor)
         for k in range(n):
             sums[at[k], place[row]] += what[k] * times
 

@@ -1,0 +1,184 @@
+"""A logistic regression by gradient descent: a few full passes, each of which releases one noisy sum of gradients.
+
+For two classes with many features. A regression in one shot needs the products of every two columns, and noise adds up
+over all of them; descent needs one number for each column, however many there are. A category has a column of its own,
+a numeric feature enters by its place among its cells, as a line and a bend.
+
+Each step goes along the gradients so far, older ones counting for less (momentum), and steps become shorter towards the
+end: what noise has moved is pulled back by later steps, and the last ones move little. How long the first one is
+depends on two things. The noise of all steps together is not to move a score by much more than one; and with so many
+records, steps must not be so long that each undoes more than the one before has done.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.compiling import compiled
+from privet.learners.boosting.cells import BaseTables, CellGrid, in_fixed_point, with_gradients
+from privet.learners.boosting.column_sizes import CONSTANT, WEIGHT
+from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE
+from privet.learners.boosting.gradients import ONE, Logistic
+from privet.learners.boosting.regression_base import AdditiveBase, Design, cell_values, factor_of, shortened
+from privet.mechanisms.release import Release
+from privet.privacy.events import Event
+from privet.privacy.terms import Share, Terms
+from privet.schema.encoding import Encoding
+from privet.tables.protocol import Block, Floats, IntArray, Table
+
+MOMENTUM = 0.9
+SHAKE = 1.7  # how far the noise of all steps would move a record's score, if no step pulled anything back
+STABLE = 8.0  # times one over the records' sizes: half as long as steps can be, so that a rounded guess will do
+LARGEST_GRADIENT = Fraction(1, 2)  # of two classes; `privet.learners.boosting.gradients` cuts them off there
+
+
+@dataclass(frozen=True)
+class DescentPlan:
+    """The releases of a base by gradient descent."""
+
+    base: DescentBase
+    steps: tuple[Event, ...]
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The sums of gradients, step by step."""
+        return self.steps
+
+
+@dataclass(frozen=True)
+class DescentBase:
+    """Plans and runs a logistic regression by noisy gradient descent, for two classes and zCDP.
+
+    Parameters
+    ----------
+    n_rows : int
+        A public guess at the number of records.
+    steps : int
+        How many times sums of gradients are released, at equal parts of the budget.
+    columns : AdditiveBase
+        What the columns are, and how large a record's values in them can be.
+
+    Notes
+    -----
+    *Privacy.* With v a record's whole-numbered values in all columns, s the sum of their squares, and a its gradient,
+    a whole number of at most ``2^q / 2`` either way (`privet.learners.boosting.gradients.Logistic`), the record adds
+    ``a' v`` to the sums of a step. Where s is at most the cap c, a' is a; else it is ``a f / 2^10`` rounded towards
+    zero, with f the whole part of ``2^10 sqrt(c / s)``. Either way ``a'^2 s <= a^2 c``, so a record that is added or
+    removed moves the sums by a squared L2 distance of at most ``4^q c / 4``, whatever the scores. One that replaces
+    another, or has its label changed, moves them by the difference of two such vectors: at most four times that, and it
+    is reached, by two records of the same features and different classes at even odds. Scores of a step are made of
+    values that were released before; the costs of all steps add up.
+
+    Steps of length r along all records' gradients are stable up to ``2 (1 + m) / L``, with momentum m and L the largest
+    curvature: a quarter of the sum of the records' sizes at most, so ``15 / (n c)`` in the columns' units.
+    """
+
+    n_rows: int
+    steps: int
+    columns: AdditiveBase = field(default_factory=AdditiveBase)
+
+    def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> DescentPlan:
+        """Plan noise on the sums of each step, equal parts of the budget."""
+        of_step = None if share is None else share * Fraction(1, self.steps)
+        largest = self.columns.cap(encoding) * (LARGEST_GRADIENT * ONE) ** 2
+        return DescentPlan(
+            self,
+            tuple(
+                terms.noise(f"base: gradients, step {number + 1}", of_step, l2_squared=largest, signed=True)
+                for number in range(self.steps)
+            ),
+        )
+
+    def run(
+        self, table: Table, release: Release, plan: DescentPlan, grid: CellGrid, start: BaseTables, loss: Logistic
+    ) -> BaseTables:
+        """Step along noisy gradients, from the start that all records share."""
+        design, _ = self.columns.design(table.encoding, grid)
+        of_cells, base = cell_values(design), replace(start, n_records=float(self.n_rows))
+        lengths, size = _step_lengths(self.steps), design.cap / WEIGHT**2
+        noise = _shaken(lengths) * plan.steps[0].deviation / (WEIGHT * ONE)
+        rate = min(STABLE / (self.n_rows * size), SHAKE / max(noise * math.sqrt(size), 1e-9))
+        weights = velocity = np.zeros(design.n_columns + 1)
+        for event, length in zip(plan.steps, lengths, strict=True):
+            here = with_gradients(table, base, grid, loss)
+            sums = release.noisy(here.aggregate(ColumnGradients(design)), event)
+            velocity = MOMENTUM * velocity - sums / (WEIGHT * ONE)
+            weights = weights + rate * length * velocity
+            base = replace(
+                base,
+                start=start.start + in_fixed_point(weights[-1:] * CONSTANT / WEIGHT),
+                tables=in_fixed_point((of_cells @ weights)[:, np.newaxis]),
+            )
+        return replace(base, noise=rate * noise * np.sqrt((of_cells**2).sum(axis=1)))
+
+    def fits(self, encoding: Encoding) -> bool:
+        """Whether there are few enough columns for a base; known from the schema alone."""
+        return self.columns.fits(encoding)
+
+    def __str__(self) -> str:
+        return f"{self.columns}, for log-odds, by {self.steps} steps of gradient descent"
+
+
+def _step_lengths(steps: int) -> Floats:
+    """Return how long each step is, beside the first; they become shorter at an even pace."""
+    return 1 - np.arange(steps) / steps
+
+
+def _shaken(lengths: Floats) -> float:
+    """Return how far noise of deviation one in each gradient moves a weight, if nothing is pulled back.
+
+    The noise of a step is in the velocity of all later ones, by `MOMENTUM` less each time.
+    """
+    moved = np.zeros(len(lengths))
+    later = 0.0
+    for step in reversed(range(len(lengths))):
+        later = lengths[step] + MOMENTUM * later
+        moved[step] = later
+    return math.sqrt(float((moved**2).sum()))
+
+
+@compiled
+def _add_gradients(
+    cells: NDArray[Any], offsets: IntArray, sizes: IntArray, cap: int, gradient: NDArray[np.int32], sums: IntArray
+) -> None:
+    for row in range(cells.shape[0]):
+        size = CONSTANT * CONSTANT
+        for feature in range(cells.shape[1]):
+            size += sizes[offsets[feature] + np.int64(cells[row, feature])]
+        of_record = shortened(np.int64(gradient[row, 0]), factor_of(size, cap, True))
+        for feature in range(cells.shape[1]):
+            sums[offsets[feature] + np.int64(cells[row, feature])] += of_record
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnGradients:
+    """Add up the products of every column with the gradient; the last column is the constant.
+
+    Gradients are added up by cell first, which is quicker: what a cell has in which columns is the same for all of its
+    records. Whole numbers, so the sums are the same to the last digit.
+
+    Notes
+    -----
+    *Privacy.* A record adds its values in all columns times its gradient, which is shortened where they are large; see
+    `DescentBase`.
+    """
+
+    design: Design
+
+    def __call__(self, block: Block) -> IntArray:
+        """Return int64 sums of shape (n_columns + 1,)."""
+        of = self.design
+        by_cell, gradient = np.zeros(len(of.value), np.int64), np.asarray(block.state[GRADIENT_STATE], dtype=np.int32)
+        cells = block.state[CELL_STATE]
+        _add_gradients(cells, of.offsets, (of.value**2).sum(axis=1), of.cap, gradient, by_cell)
+        sums = np.zeros(of.n_columns + 1, np.int64)
+        for column, value in zip(of.column.T, of.value.T, strict=True):
+            np.add.at(sums, column, value * by_cell)
+        sums[-1] = CONSTANT * by_cell[: of.offsets[1]].sum()  # every record is in one cell of the first feature
+        return sums
