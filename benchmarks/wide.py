@@ -10,7 +10,6 @@ so that a stopped run goes on. Written to ``docs/results``: ``wide.csv`` and ``w
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -90,15 +89,15 @@ def made_up(name: str) -> Problem:
 
 def planned(way: str) -> AbstractContextManager[object]:
     """Let the outline of many features plan this way, whatever the signal."""
-    if way == "rounds alone":
-        return mock.patch.object(outline, "MOST_SIGNAL_FOR_DESCENT", 0)
+    part, rounds = {"rounds alone": (0, {}), "with a base": (outline.DESCENT_PART, {})}.get(
+        way, (1, {"n_trees": 0, "depth": 0})
+    )
 
-    def alone(rounds: outline.Outline, encoding: object, n_rows: int) -> outline.Outline:
-        base = DescentBase(n_rows, outline.DESCENT_STEPS)
-        return replace(rounds, base=base, base_part=Fraction(1), n_trees=0, depth=0)
+    def begin(after: outline.Outline, encoding: object, signal: float, n_rows: int) -> outline.Outline:
+        base = DescentBase(n_rows, outline.DESCENT_STEPS) if part else None
+        return replace(after, base=base, base_part=Fraction(part), **rounds)
 
-    begin = outline._after_descent if way == "with a base" else alone
-    return mock.patch.multiple(outline, MOST_SIGNAL_FOR_DESCENT=math.inf, _after_descent=begin)
+    return mock.patch.object(outline, "_after_descent", begin)
 
 
 def measure(problem: Problem, n_rows: int, epsilon: float, repeat: int, way: str) -> tuple[float, float, float]:

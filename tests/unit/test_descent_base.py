@@ -152,8 +152,11 @@ def test_two_classes_with_many_features_and_enough_signal_begin_with_descent():
     assert base_for(n_rows=10_000) is None, "so much signal that rounds alone find more"
     few = Schema({f"x{k}": Numeric(0, 1) for k in range(16)}, classes=[0, 1])
     assert "descent" not in str(base_for(few).base)
+    lines = Schema({f"x{k}": Numeric(0, 1) for k in range(57)}, classes=[0, 1])
+    assert base_for(lines) is None, "too little signal for each of 114 columns"
+    assert base_for(lines, n_rows=5_000) is not None
     many = Schema({f"x{k}": Categorical(list(range(24))) for k in range(18)}, classes=[0, 1])
-    assert base_for(many) is None, "more than 400 columns"
+    assert base_for(many, n_rows=6_000) is None, "more than 400 columns"
 
 
 def test_a_fit_is_charged_what_was_planned_and_is_the_same_for_records_out_of_memory(tmp_path):

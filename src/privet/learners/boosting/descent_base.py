@@ -117,10 +117,6 @@ class DescentBase:
             )
         return replace(base, noise=rate * noise * np.sqrt((of_cells**2).sum(axis=1)))
 
-    def fits(self, encoding: Encoding) -> bool:
-        """Whether there are few enough columns for a base; known from the schema alone."""
-        return self.columns.fits(encoding)
-
     def __str__(self) -> str:
         return f"{self.columns}, for log-odds, by {self.steps} steps of gradient descent"
 
@@ -151,7 +147,7 @@ def _add_gradients(
         size = CONSTANT * CONSTANT
         for feature in range(cells.shape[1]):
             size += sizes[offsets[feature] + np.int64(cells[row, feature])]
-        of_record = shortened(np.int64(gradient[row, 0]), factor_of(size, cap, True))
+        of_record = shortened(int(gradient[row, 0]), factor_of(size, cap, True))
         for feature in range(cells.shape[1]):
             sums[offsets[feature] + np.int64(cells[row, feature])] += of_record
 

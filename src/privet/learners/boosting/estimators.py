@@ -141,10 +141,11 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     *Privacy.* Neighbours as the schema says; sensitivities are for adding or removing a record. *Bins*: public, or
     private quantiles, one selection of range one for each feature and level. *Base*: class histograms, of which a
     record changes one count for each feature by one; or sums of products of columns, and of columns with the target,
-    for which a record's values are held within a fixed size (`privet.learners.boosting.regression_base`). *Splits*: one
-    selection a level among all features' splits, whose scores ``|left| + |right|`` a record moves by at most its
-    gradient's L1 norm either way, and gradients are cut off at 1/2: range 1 (2 for many classes). *Leaves*: sums of
-    gradients and curvatures, whose joint norm is bounded for each record by integer arithmetic
+    for which a record's values are held within a fixed size (`privet.learners.boosting.regression_base`); or sums of
+    columns times gradients, step by step (`privet.learners.boosting.descent_base`). *Splits*: one selection a level
+    among all features' splits, whose scores ``|left| + |right|`` a record moves by at most its gradient's L1 norm
+    either way, and gradients are cut off at 1/2: range 1 (2 for many classes). *Leaves*: sums of gradients and
+    curvatures, whose joint norm is bounded for each record by integer arithmetic
     (`privet.learners.boosting.gradients`). How much the next round gets depends on released values; a filter
     (`privet.privacy.events.Filter`) holds the total. All else is post-processing. The running time depends on the data.
 

@@ -17,7 +17,7 @@ from functools import cached_property
 from privet.learners.boosting.descent_base import DescentBase
 from privet.learners.boosting.gradients import ONE, Bounded, Norm
 from privet.learners.boosting.histogram_base import HistogramBase
-from privet.learners.boosting.regression_base import AdditiveBase
+from privet.learners.boosting.regression_base import MOST_COLUMNS, AdditiveBase
 from privet.learners.boosting.stepwise_base import StepwiseBase
 from privet.privacy.events import Cost, Event, Filter
 from privet.privacy.terms import Share, Terms
@@ -45,7 +45,8 @@ SIGNAL_FOR_ZCDP, SIGNAL_FOR_ZCDP_MANY_FEATURES = 150, 600  # two classes: below,
 SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
 SIGNAL_FOR_TREES_MANY_CLASSES = 30_000  # trees in place of class histograms
 LARGE_SIGNAL = 1_000_000  # deeper trees and finer cells
-MOST_SIGNAL_FOR_DESCENT = 1_000_000  # two classes with many features: beyond, rounds alone find more than by a base
+SIGNAL_FOR_EACH_COLUMN = 2_000  # two classes with many features: a base by gradient descent
+MOST_SIGNAL_FOR_DESCENT = 1_000_000  # beyond, deep trees find as much by themselves on most sets
 
 SEES = "the records of each node; nodes of one level are disjoint"
 
@@ -143,10 +144,13 @@ def _regression(encoding: Encoding, norm: Norm) -> AdditiveBase | None:
     return base if base.fits(encoding) else None
 
 
-def _after_descent(rounds: Outline, encoding: Encoding, n_rows: int) -> Outline:
-    """Return rounds that begin with a logistic regression by gradient descent, unless there are too many columns."""
+def _after_descent(rounds: Outline, encoding: Encoding, signal: float, n_rows: int) -> Outline:
+    """Return rounds that begin with a logistic regression by gradient descent, where each of its columns pays."""
     base = DescentBase(n_rows, DESCENT_STEPS)
-    return replace(rounds, base=base, base_part=DESCENT_PART) if base.fits(encoding) else rounds
+    n_columns = base.columns.n_columns(encoding)
+    if signal > MOST_SIGNAL_FOR_DESCENT or signal < SIGNAL_FOR_EACH_COLUMN * n_columns or n_columns > MOST_COLUMNS:
+        return rounds
+    return replace(rounds, base=base, base_part=DESCENT_PART)
 
 
 def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outline:
@@ -173,8 +177,7 @@ def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
     if encoding.n_classes == 2 and encoding.n_features > MANY_FEATURES:
         if signal < SIGNAL_FOR_TREES_TWO_CLASSES:
             return _rounds_alone(1)
-        rounds = _rounds_alone(5 if large else 2, 30)
-        return rounds if signal > MOST_SIGNAL_FOR_DESCENT else _after_descent(rounds, encoding, n_rows)
+        return _after_descent(_rounds_alone(5 if large else 2, 30), encoding, signal, n_rows)
     if encoding.n_classes > 2 and signal < SIGNAL_FOR_TREES_MANY_CLASSES:
         return _base_alone(HistogramBase(n_rows))
     regression = _regression(encoding, "l2")

@@ -159,13 +159,16 @@ class AdditiveBase:
         known = (of[:, np.newaxis] == of) & (of >= 0)
         return Design(grid.cells.offsets, column, value, len(feature_of), self.norm, self.cap(encoding)), known
 
-    def fits(self, encoding: Encoding) -> bool:
-        """Whether there are few enough columns for a base; known from the schema alone."""
-        columns = [
+    def n_columns(self, encoding: Encoding) -> int:
+        """Return how many columns there are, the constant's left out; known from the schema alone."""
+        return sum(
             self._sizes.functions + (column.missing_code is not None) if column.ordered else column.n_codes
             for column in encoding.columns
-        ]
-        return sum(columns) <= MOST_COLUMNS
+        )
+
+    def fits(self, encoding: Encoding) -> bool:
+        """Whether there are few enough columns for a base; known from the schema alone."""
+        return self.n_columns(encoding) <= MOST_COLUMNS
 
     def cap(self, encoding: Encoding) -> int:
         """Return a record's largest size."""
