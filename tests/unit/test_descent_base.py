@@ -11,11 +11,12 @@ from privet import BoostingClassifier, Categorical, Numeric, Schema
 from privet.estimators.files import file_text
 from privet.estimators.learning import Hints
 from privet.learners.boosting.cells import CellGrid, with_gradients, without_base
+from privet.learners.boosting.column_sizes import CONSTANT
 from privet.learners.boosting.descent_base import SHAKE, ColumnGradients, DescentBase
 from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE
 from privet.learners.boosting.gradients import Logistic
 from privet.learners.boosting.learner import Boosting
-from privet.learners.boosting.regression_base import CONSTANT, AdditiveBase
+from privet.learners.boosting.regression_base import AdditiveBase
 from privet.mechanisms.release import open_release
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
