@@ -29,6 +29,7 @@ from arena import arguments, data
 from arena.data import Problem, Task, hint_of
 from privet.learners.boosting import outline
 from privet.learners.boosting.descent_base import DescentBase
+from privet.learners.boosting.regression_base import AdditiveBase
 from privet.privacy.terms import Allowance
 from privet.schema.domains import Numeric
 from privet.schema.schema import Schema
@@ -89,13 +90,14 @@ def made_up(name: str) -> Problem:
 
 def planned(way: str) -> AbstractContextManager[object]:
     """Let the outline of many features plan this way, whatever the signal."""
-    part, rounds = {"rounds alone": (0, {}), "with a base": (outline.DESCENT_PART, {})}.get(
-        way, (1, {"n_trees": 0, "depth": 0})
-    )
 
-    def begin(after: outline.Outline, encoding: object, signal: float, n_rows: int) -> outline.Outline:
-        base = DescentBase(n_rows, outline.DESCENT_STEPS) if part else None
-        return replace(after, base=base, base_part=Fraction(part), **rounds)
+    def begin(rounds: outline.Outline, encoding: object, signal: float, n_rows: int) -> outline.Outline:
+        if way == "rounds alone":
+            return rounds
+        base = DescentBase(n_rows, outline.DESCENT_STEPS)
+        if way == "base alone":
+            return replace(rounds, base=base, base_part=Fraction(1), n_trees=0, depth=0)
+        return replace(rounds, base=base, base_part=outline.descent_part(signal))
 
     return mock.patch.object(outline, "_after_descent", begin)
 
@@ -104,8 +106,9 @@ def measure(problem: Problem, n_rows: int, epsilon: float, repeat: int, way: str
     """Train once; accuracy, AUC, and the processor's seconds."""
     rows = np.random.default_rng([repeat, n_rows]).permutation(len(problem.labels))
     train, test = rows[:n_rows], rows[n_rows : n_rows + MOST_TESTED]
-    hint = hint_of(round(n_rows / (1 - data.TEST_SHARE)))
-    model = privet.BoostingClassifier(epsilon, DELTA, problem.schema, n_rows_hint=hint, random_state=repeat, n_jobs=1)
+    model = privet.BoostingClassifier(
+        epsilon, DELTA, problem.schema, n_rows_hint=hinted(n_rows), random_state=repeat, n_jobs=1
+    )
     start = time.process_time()
     with planned(way):
         model.fit(problem.frame.iloc[train], problem.labels[train])
@@ -115,17 +118,26 @@ def measure(problem: Problem, n_rows: int, epsilon: float, repeat: int, way: str
     return float(np.mean(chances.argmax(axis=1) == truth)), float(roc_auc_score(truth, chances[:, 1])), seconds
 
 
+def signal(n_rows: int, epsilon: float) -> float:
+    """Return n^2 rho, by the number of records as it is hinted."""
+    return outline.signal_of(Allowance.of(epsilon, DELTA).whole, hinted(n_rows), 1)
+
+
+def hinted(n_rows: int) -> int:
+    """Return the public guess: one digit and zeros."""
+    return hint_of(round(n_rows / (1 - data.TEST_SHARE)))
+
+
 def cells(sets: Sequence[str], repeats: int) -> Iterator[tuple[str, int, float, int, str]]:
     """Everything that is measured, where the rule has a base: repeat by repeat, and the base alone last."""
     for ways, repeat in product((WAYS[:2], WAYS[2:]), range(repeats)):
         for name, epsilon in product(sets, EPSILONS):
             for n_rows in SAMPLES[name]:
-                share = Allowance.of(epsilon, DELTA).whole
-                if outline.signal_of(share, n_rows, 1) >= outline.SIGNAL_FOR_TREES_TWO_CLASSES:
+                if signal(n_rows, epsilon) >= outline.SIGNAL_FOR_TREES_TWO_CLASSES:
                     yield from ((name, n_rows, epsilon, repeat, way) for way in ways)
 
 
-def page(table: pd.DataFrame) -> str:
+def page(table: pd.DataFrame, folder: Path) -> str:
     """Write the means of each sample and epsilon, and over all samples."""
     table = table.assign(accuracy=100 * table["accuracy"], auc=100 * table["auc"])
     repeats = int(table["repeat"].max()) + 1
@@ -134,20 +146,29 @@ def page(table: pd.DataFrame) -> str:
         "",
         f"Made by `python benchmarks/wide.py --data FOLDER --repeats {repeats}`: accuracy and AUC in percent, delta = "
         f"{DELTA:g}, means of up to {repeats} samples. Where n^2 rho is "
-        f"{outline.SIGNAL_FOR_TREES_TWO_CLASSES:,} and more; below, the rule has stumps alone. The rule was chosen on "
-        "these samples, so this is not a test of it.",
+        f"{outline.SIGNAL_FOR_TREES_TWO_CLASSES:,} and more; a star marks where the rule has a base: from "
+        f"{outline.SIGNAL_FOR_EACH_COLUMN:,} for each column on. It was chosen on these "
+        "samples, so this is not a test of it.",
         "",
         "| epsilon | set | records | " + " | ".join(WAYS) + " |",
         "|---|---|---|" + "---|" * len(WAYS),
     ]
-    keys = ["epsilon", "set", "rows"]
+    keys, starred = ["epsilon", "set", "rows"], {}
+    for name in SAMPLES:
+        enough = outline.SIGNAL_FOR_EACH_COLUMN * AdditiveBase().n_columns(load(name, folder).schema.encoding(16))
+        for _, n_rows, epsilon, _, _ in cells([name], 1):
+            starred[name, n_rows, epsilon] = signal(n_rows, epsilon) >= enough
     means = table.pivot_table(index=keys, columns="way", values=["accuracy", "auc"], sort=False).sort_index(level=0)
     for (epsilon, name, rows), line in means.iterrows():
         found = [f"{line['accuracy', way]:.1f}, {line['auc', way]:.1f}" for way in WAYS]
-        text.append(f"| {epsilon:g} | {name} | {rows:,} | " + " | ".join(found) + " |")
-    for epsilon, part in means.groupby("epsilon"):
+        text.append(f"| {epsilon:g} | {name}{'*' * starred[name, rows, epsilon]} | {rows:,} | {' | '.join(found)} |")
+    kinds = [
+        ("made up" if name.startswith("made up") else "tuning sets") + "*" * starred[name, rows, epsilon]
+        for epsilon, name, rows in means.index
+    ]
+    for kind, part in means.groupby(kinds):
         found = [f"{part['accuracy', way].mean():.1f}, {part['auc', way].mean():.1f}" for way in WAYS]
-        text.append(f"| {epsilon:g} | all | | " + " | ".join(found) + " |")
+        text.append(f"| all | {kind} | | " + " | ".join(found) + " |")
     errors = table.groupby([*keys, "way"])["accuracy"].sem().mean()
     seconds = table.groupby("way")["seconds"].mean()
     text += ["", f"Standard error of a mean accuracy: {errors:.1f}. Seconds of the processor for a fit, on average: "]
@@ -173,7 +194,7 @@ def main(given: Sequence[str] | None = None) -> int:
         found = measure(problem, n_rows, epsilon, repeat, way)
         line = pd.DataFrame([[*cell, *found]], columns=COLUMNS)
         line.to_csv(file, mode="a", index=False, header=not file.exists(), float_format="%.4f", lineterminator="\n")
-    (options.out / "wide.md").write_text(page(pd.read_csv(file)), "utf-8")
+    (options.out / "wide.md").write_text(page(pd.read_csv(file), options.data), "utf-8")
     return 0
 
 

@@ -27,7 +27,11 @@ from privet.schema.encoding import Encoding
 QUANTILE_LEVELS, LARGE_QUANTILE_LEVELS = 4, 6  # 16 cells of a numeric feature by private quantiles, or 64
 NOTHING, ALL = Fraction(0), Fraction(1)
 BINS_PART, BASE_PART, LARGE_SIGNAL_BASE_PART = Fraction(1, 10), Fraction(3, 10), Fraction(3, 20)
-DESCENT_PART, DESCENT_STEPS = Fraction(3, 20), 30  # two classes with many features: a base by gradient descent
+DESCENT_PART, LARGE_SIGNAL_DESCENT_PART, DESCENT_STEPS = (
+    Fraction(3, 20),
+    Fraction(1, 20),
+    30,
+)  # two classes, many features
 START_PART = Fraction(1, 20)  # where there are too many columns for a regression
 SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
 MANY_FEATURES = (
@@ -45,8 +49,7 @@ SIGNAL_FOR_ZCDP, SIGNAL_FOR_ZCDP_MANY_FEATURES = 150, 600  # two classes: below,
 SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
 SIGNAL_FOR_TREES_MANY_CLASSES = 30_000  # trees in place of class histograms
 LARGE_SIGNAL = 1_000_000  # deeper trees and finer cells
-SIGNAL_FOR_EACH_COLUMN = 2_000  # two classes with many features: a base by gradient descent
-MOST_SIGNAL_FOR_DESCENT = 1_000_000  # beyond, deep trees find as much by themselves on most sets
+SIGNAL_FOR_EACH_COLUMN = 5_000  # two classes with many features: a base by gradient descent
 
 SEES = "the records of each node; nodes of one level are disjoint"
 
@@ -145,12 +148,17 @@ def _regression(encoding: Encoding, norm: Norm) -> AdditiveBase | None:
 
 
 def _after_descent(rounds: Outline, encoding: Encoding, signal: float, n_rows: int) -> Outline:
-    """Return rounds that begin with a logistic regression by gradient descent, where each of its columns pays."""
+    """Return rounds that begin with a logistic regression by gradient descent, where each column has enough."""
     base = DescentBase(n_rows, DESCENT_STEPS)
     n_columns = base.columns.n_columns(encoding)
-    if signal > MOST_SIGNAL_FOR_DESCENT or signal < SIGNAL_FOR_EACH_COLUMN * n_columns or n_columns > MOST_COLUMNS:
+    if signal < SIGNAL_FOR_EACH_COLUMN * n_columns or n_columns > MOST_COLUMNS:
         return rounds
-    return replace(rounds, base=base, base_part=DESCENT_PART)
+    return replace(rounds, base=base, base_part=descent_part(signal))
+
+
+def descent_part(signal: float) -> Fraction:
+    """Return what gradient descent gets of the budget; much signal leaves more to the trees."""
+    return LARGE_SIGNAL_DESCENT_PART if signal > LARGE_SIGNAL else DESCENT_PART
 
 
 def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outline:
