@@ -115,6 +115,7 @@ def linear(
 
 def network(
     X: np.ndarray,
+    longest: float,
     labels: np.ndarray,
     n_classes: int,
     units: int,
@@ -123,8 +124,11 @@ def network(
     pace: Pace,
     rng: np.random.Generator,
 ) -> list[np.ndarray]:
-    """Return the two weight matrices of a network with one hidden layer of `units`, by mu-GDP sums of gradients."""
-    first = rng.normal(size=(X.shape[1], units)) / np.sqrt((X**2).sum(axis=1).max(initial=1.0))
+    """Return the two weight matrices of a network with one hidden layer of `units`, by mu-GDP sums of gradients.
+
+    `longest` is the public bound of a row's norm, by which the first weights are scaled.
+    """
+    first = rng.normal(size=(X.shape[1], units)) / longest
     # The second layer starts at zero, so that nothing is claimed before something is learned.
     weights = [first.astype(X.dtype), np.zeros((units + 1, scores_for(n_classes)), X.dtype)]
     return _descend(weights, lambda now: network_sums(X, labels, now, pace.clip), mu, rows, pace, rng)

@@ -71,8 +71,9 @@ class GradientPeer:
             return self._by_statistics(problem, X, train, test, mu, rng)
         labels, n_classes, rows = problem.labels[train], problem.n_classes, problem.rows_hint
         if self.kind == "network":
-            dense = X.toarray() * np.float32(np.sqrt(len(everyone.sizes) + 1))
-            found = descent.network(dense[train], labels, n_classes, UNITS, mu, rows, self.pace, rng)
+            longest = float(np.sqrt(len(everyone.sizes) + 1))
+            dense = X.toarray() * np.float32(longest)
+            found = descent.network(dense[train], longest, labels, n_classes, UNITS, mu, rows, self.pace, rng)
             return descent.shares(descent.hidden_units(dense[test], found) @ found[1])
         found = descent.linear(X[train], groups, labels, n_classes, mu, rows, self.pace, rng)
         return descent.shares(X[test] @ found)

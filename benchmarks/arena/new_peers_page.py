@@ -43,6 +43,7 @@ itself would not release. Settings were chosen on the tuning sets alone (`new_pe
 def page(results: Path) -> str:
     """Write the page from the tables of a folder."""
     published, new = (pd.read_csv(results / name) for name in ("accuracy.csv", "new_peers.csv"))
+    new = new[ranks.complete(new)]
     means = pd.concat([published[~published.method.isin(set(new.method))], new], ignore_index=True)
     quick, kinds = new[new.method != AIM], _kinds(published)
     full = [name for name in PEERS if name in set(new.method)]
@@ -110,8 +111,8 @@ def _wins(means: pd.DataFrame, tasks: set[str], full: list[str]) -> list[str]:
     total = len(private[["task", "epsilon"]].drop_duplicates())
     text = [
         "Accuracy in percent where one of them is ahead of everybody else, privet's other learners and DP-EBM among",
-        f"them; in parentheses the lead over {OURS}. On sets of a few hundred records a lead of several points says",
-        "little.",
+        f"them; in parentheses the lead over {OURS}. Fewer splits are more noise, and the best of noisy figures is",
+        "too good: on sets of a few hundred records a lead of several points says little.",
         "",
         f"First in so many of {total} cells: {', '.join(f'{name} {n}' for name, n in count.items())}.",
         "",

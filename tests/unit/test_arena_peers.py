@@ -100,6 +100,15 @@ def test_a_networks_gradient_is_that_of_its_loss_and_cut_off_record_by_record(n_
     assert min(lengths) < 0.49
 
 
+def test_a_network_starts_without_a_look_at_the_records():
+    pace = descent.Pace(steps=0, clip=0.5, step=1.0, most=1.0)
+    few, many = (
+        descent.network(X, 2.0, np.zeros(len(X), int), 2, 8, 1.0, 50.0, pace, np.random.default_rng(0))
+        for X in (np.zeros((3, 4)), np.ones((9, 4)))
+    )
+    assert all(np.array_equal(one, other) for one, other in zip(few, many, strict=True))
+
+
 def test_private_quantiles_are_quantiles_where_noise_is_small_and_even_cells_where_it_is_large():
     values = np.random.default_rng(0).beta(2, 8, (20_000, 1))
     columns = rank_map.Columns(values, np.zeros(1), np.ones(1), np.zeros(1, int))
