@@ -27,16 +27,12 @@ from privet.schema.encoding import Encoding
 QUANTILE_LEVELS, LARGE_QUANTILE_LEVELS = 4, 6  # 16 cells of a numeric feature by private quantiles, or 64
 NOTHING, ALL = Fraction(0), Fraction(1)
 BINS_PART, BASE_PART, LARGE_SIGNAL_BASE_PART = Fraction(1, 10), Fraction(3, 10), Fraction(3, 20)
-DESCENT_PART, LARGE_SIGNAL_DESCENT_PART, DESCENT_STEPS = (
-    Fraction(3, 20),
-    Fraction(1, 20),
-    30,
-)  # two classes, many features
+DESCENT_PART, LARGE_SIGNAL_DESCENT_PART = Fraction(3, 20), Fraction(1, 20)  # two classes with many features
+DESCENT_STEPS = 30
 START_PART = Fraction(1, 20)  # where there are too many columns for a regression
 SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
-MANY_FEATURES = (
-    16  # with more, no products of columns for two classes with a hint, nor for a regression target with pure epsilon
-)
+# With more, no products of columns for two classes with a hint, nor for a regression target with pure epsilon.
+MANY_FEATURES = 16
 
 # Pure epsilon: from which n epsilon on something pays off.
 PURE_SIGNAL_FOR_REGRESSION = 200  # two classes and not many features: a regression as base
