@@ -5,12 +5,12 @@
     python benchmarks/choose.py --data FOLDER --report-only   # writes the pages from what is there
     python benchmarks/choose.py --data FOLDER --again "PrivaTree"    # measures what begins so anew
 
-Candidates are all of privet's learners with their defaults, as measured in ``docs/results/accuracy.csv``, and some of
-them with other settings, measured here in the same way: pure and with delta = 1e-6, on the same samples and splits. For
-goal="accuracy" all of them are candidates, for the other goals those in `GOALS`. Rules are chosen on the tuning sets of
-``arena/data.py`` alone, in each quarter of the signal (records times epsilon), pure and approximate together. They are
-checked on all other sets. Written to ``docs/results``: ``choose.csv`` and ``choose.md``; the rules are copied by hand
-into ``privet.learners.choose.rules``, and a test compares the two.
+Candidates are all of privet's learners with their defaults, and some of them with other settings: pure and with delta =
+1e-6, on the samples and splits of ``docs/results/accuracy.csv``, where the defaults on large tables are taken from;
+small tables have more splits. For goal="accuracy" all of them are candidates, for the other goals those in `GOALS`.
+Rules are chosen on the tuning sets of ``arena/data.py`` alone, in each quarter of the signal (records times epsilon),
+pure and approximate together. They are checked on all other sets. Written to ``docs/results``: ``choose.csv`` and
+``choose.md``; the rules are copied by hand into ``privet.learners.choose.rules``, and a test compares the two.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ from privet.learners.choose.rules import CLASSIFIERS, QUARTERS, Choice, quarter
 
 EPSILONS = (0.1, 0.5, 1.0, 4.0)
 DELTA = 1e-6
-SPLITS = 5
+FEW_ROWS, SPLITS_OF_FEW_ROWS, SPLITS = 2_500, 20, 5  # much hangs on chance in small tables, and a fit takes no time
 DEFAULTS = (
     *("Boosting", "PrivaTree", "RandomDecisionForest", "DisjointForest", "MatrixForest", "MultinomialForest"),
     *("FSTree", "JPWForest", "DPGDFTree"),
 )
+DEFAULT_SETTINGS = tuple(map(Choice, DEFAULTS))
 OTHER_SETTINGS = (
     *(Choice("PrivaTree", {"max_depth": depth}) for depth in (3, 5, 6)),
     *(Choice("PrivaTree", {"max_depth": depth, "leaves": "labels"}) for depth in (3, 4, 5, 6)),
@@ -67,18 +68,22 @@ COMMAND = "python benchmarks/choose.py --data FOLDER"
 
 
 def measured(tasks: Sequence[data.Task], cells: Cells, minutes: float, names: tuple[str, ...]) -> None:
-    """Train what is missing of the other settings whose names begin so, the tuning sets first."""
+    """Train what is missing of the candidates whose names begin so, the tuning sets first."""
     until = time.monotonic() + 60 * minutes
-    methods = [
-        Ours(each.learner + "Classifier", delta, each.settings) for delta in (0.0, DELTA) for each in OTHER_SETTINGS
-    ]
-    methods = [method for method in methods if method.name.startswith(names)]
     for task in sorted(tasks, key=lambda task: (not task.used_for_tuning, task.n_rows)):
         if time.monotonic() > until:
             return
+        every = [*(DEFAULT_SETTINGS if is_small(task) else ()), *OTHER_SETTINGS]
+        methods = [Ours(each.learner + "Classifier", delta, each.settings) for delta in (0.0, DELTA) for each in every]
+        methods = [method for method in methods if method.name.startswith(names)]
         problem = data.load(task)
         if problem is not None:
-            fill([problem], methods, cells, EPSILONS, SPLITS, until)
+            fill([problem], methods, cells, EPSILONS, SPLITS_OF_FEW_ROWS if is_small(task) else SPLITS, until)
+
+
+def is_small(task: data.Task) -> bool:
+    """Whether a task has few rows, and so many splits."""
+    return task.n_rows < FEW_ROWS
 
 
 def candidates(tasks: Sequence[data.Task], means: pd.DataFrame) -> pd.DataFrame:
@@ -130,7 +135,8 @@ def page(table: pd.DataFrame) -> str:
         f"{len(OTHER_SETTINGS)} with other settings, pure and with delta = 1e-6; for *readable* they are single trees",
         "of depth 3 to 6 with counts in their leaves, for *labels only* trees and forests with labels alone (`GOALS`",
         "in `benchmarks/choose.py`). Where there is little signal a tree's own plan keeps it smaller than that, so",
-        f"that depths differ by noise alone. Means are over {SPLITS} splits.",
+        f"that depths differ by noise alone. Tables with fewer than {FEW_ROWS:,} records have {SPLITS_OF_FEW_ROWS}",
+        f"splits, others {SPLITS}.",
         "",
         "| goal | signal below 300 | 300 to 1,000 | 1,000 to 6,000 | 6,000 and more |",
         "|---|---|---|---|---|",
@@ -207,6 +213,7 @@ def main(given: Sequence[str] | None = None) -> int:
         cells.forget(name)
     if not options.report_only:
         measured(tasks, cells, options.minutes, tuple(options.only))
+    defaults = defaults[~defaults.task.isin([task.name for task in tasks if is_small(task)])]
     table = candidates(tasks, pd.concat([defaults, ranks.table(cells)], ignore_index=True))
     table.to_csv(options.out / "choose.csv", index=False, float_format="%.5g", lineterminator="\n")
     table = pd.read_csv(options.out / "choose.csv")
