@@ -37,7 +37,8 @@ DEFAULTS = (
     *("Boosting", "PrivaTree", "RandomDecisionForest", "DisjointForest", "MatrixForest", "MultinomialForest"),
     *("FSTree", "JPWForest", "DPGDFTree"),
 )
-DEFAULT_SETTINGS = tuple(map(Choice, DEFAULTS))
+SLOW = ("DisjointForest", "MatrixForest")  # far from the first places; five splits will do
+DEFAULT_SETTINGS = tuple(Choice(name) for name in DEFAULTS if name not in SLOW)
 OTHER_SETTINGS = (
     *(Choice("PrivaTree", {"max_depth": depth}) for depth in (3, 5, 6)),
     *(Choice("PrivaTree", {"max_depth": depth, "leaves": "labels"}) for depth in (3, 4, 5, 6)),
@@ -136,7 +137,7 @@ def page(table: pd.DataFrame) -> str:
         "of depth 3 to 6 with counts in their leaves, for *labels only* trees and forests with labels alone (`GOALS`",
         "in `benchmarks/choose.py`). Where there is little signal a tree's own plan keeps it smaller than that, so",
         f"that depths differ by noise alone. Tables with fewer than {FEW_ROWS:,} records have {SPLITS_OF_FEW_ROWS}",
-        f"splits, others {SPLITS}.",
+        f"splits, others, and {' and '.join(SLOW)}, {SPLITS}.",
         "",
         "| goal | signal below 300 | 300 to 1,000 | 1,000 to 6,000 | 6,000 and more |",
         "|---|---|---|---|---|",
@@ -213,7 +214,8 @@ def main(given: Sequence[str] | None = None) -> int:
         cells.forget(name)
     if not options.report_only:
         measured(tasks, cells, options.minutes, tuple(options.only))
-    defaults = defaults[~defaults.task.isin([task.name for task in tasks if is_small(task)])]
+    small = defaults.task.isin([task.name for task in tasks if is_small(task)])
+    defaults = defaults[~small | defaults.method.isin(SLOW)]
     table = candidates(tasks, pd.concat([defaults, ranks.table(cells)], ignore_index=True))
     table.to_csv(options.out / "choose.csv", index=False, float_format="%.5g", lineterminator="\n")
     table = pd.read_csv(options.out / "choose.csv")
