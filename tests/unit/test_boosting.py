@@ -221,7 +221,7 @@ MANY_CODES = Schema({"code": Categorical([str(code) for code in range(500)])}, c
         (1.0, 1e-6, MANY_CODES, 2_000, "None", 2),
         (0.1, 1e-6, WIDE_TWO, 3_000, "None", 1),
         (1.0, 1e-6, WIDE_TWO, 1_000, "None", 2),
-        (1.0, 1e-6, WIDE_TWO, 40_000, "None", 5),
+        (1.0, 1e-6, WIDE_TWO, 40_000, "by 30 steps of gradient descent", 5),
         (0.5, 1e-6, THREE, 2_000, "class histograms of all features", 0),
         (1.0, 1e-6, THREE, 2_000, "a regression on a line and a bend", 2),
         (1.0, 1e-6, THREE, 40_000, "a regression on a line and a bend", 5),
