@@ -191,15 +191,14 @@ class CountedFirst:
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: CountedPlan) -> Model:
         """Count, count again if need be, choose, learn."""
-        n_rows, share, seen = _n_read(table), plan.share, None
+        seen, share = None, plan.share
         if plan.count is not None:
             count = table.aggregate(RecordCount())  # exact and private
             seen = _Seen.of(release.noisy(count, plan.count), plan.count)
         with release.filter(plan.learning):
-            if seen is not None:
-                if plan.again is not None and seen.number < CLEAR * seen.deviation:
-                    seen, share = seen.joined(_Seen.of(release.noisy(count, plan.again), plan.again)), plan.rest
-                n_rows = seen.n_rows
+            if seen is not None and plan.again is not None and seen.number < CLEAR * seen.deviation:
+                seen, share = seen.joined(_Seen.of(release.noisy(count, plan.again), plan.again)), plan.rest
+            n_rows = _n_read(table) if seen is None else seen.n_rows
             if self.tell is not None:
                 self.tell(n_rows)
             learner = self.make(n_rows)
