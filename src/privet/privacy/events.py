@@ -91,6 +91,9 @@ class Event:
     largest : Fraction, optional
         How much one added or removed record can change any *single* number of what is measured, where that is proven
         to be less than all of it: one for counts in many histograms. Noise of many small changes composes better.
+    numbers : int, optional
+        How many of the numbers that are measured one added or removed record can change at all, where a learner says so
+        (`privet.privacy.exact_gaussian`).
     """
 
     name: str
@@ -101,6 +104,7 @@ class Event:
     sees: str = "all records"
     flaw: str | None = None
     largest: Fraction | None = None
+    numbers: int | None = None
 
     def events(self) -> Iterator[Event]:
         """Yield the event itself: a composition of one."""
@@ -132,6 +136,7 @@ class Event:
             "sees": self.sees,
             "flaw": self.flaw,
             **({} if self.largest is None else {"largest": str(self.largest)}),
+            **({} if self.numbers is None else {"numbers": self.numbers}),
         }
 
 

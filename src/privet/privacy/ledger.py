@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 
 from privet.errors import BudgetError, PrivetError
-from privet.privacy import exact_delta
+from privet.privacy import exact_delta, exact_gaussian
 from privet.privacy.conversions import zcdp_to_epsilon
 from privet.privacy.events import Composition, Cost, Event, Filter, Mixture, Parallel, Sequential, exceeds, readable
 from privet.privacy.plan import Plan
@@ -201,7 +201,9 @@ class Ledger:
 
     def _keeps_exactly(self, allowance: Allowance) -> bool:
         """Whether what was charged so far keeps the guarantee by its exact delta, though its rho does not."""
-        return exact_delta.keeps(self._whole(), self.terms.max_rows, allowance.epsilon, allowance.delta)
+        whole, guarantee = self._whole(), (allowance.epsilon, allowance.delta)
+        one_release = exact_delta.keeps(whole, self.terms.max_rows, *guarantee)
+        return one_release or exact_gaussian.keeps(whole, self.terms.steps, *guarantee)
 
     def _refuse_beyond_scopes(self, name: str) -> None:
         """Refuse what some open scope was not planned for, even if the whole has room for it."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # What learners call their releases, and the stage that people know it by. Any other release is a stage of its own.
 _STAGES = (
-    (re.compile(r"quantiles of .*, level \d+", re.DOTALL), "bins"),
+    (re.compile(r"quantiles of .*, level \d+|ranks: .*", re.DOTALL), "bins"),
     (re.compile(r"(median|quartiles|spread) of the target"), "target"),
     (re.compile(r"base: .*|sums of gradients", re.DOTALL), "base"),
     (re.compile(r"round \d+: .*|.*\brounds", re.DOTALL), "rounds"),

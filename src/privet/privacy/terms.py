@@ -11,14 +11,14 @@ scale is exactly a double.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from privet.errors import ParameterError
 from privet.parameters import exact
-from privet.privacy import exact_delta
+from privet.privacy import exact_delta, exact_gaussian
 from privet.privacy.conversions import epsilon_to_zcdp
 from privet.privacy.events import Cost, Event, Mechanism
 
@@ -217,12 +217,14 @@ class Terms:
         sees: str = "all records",
         largest: Fraction | int | None = None,
         replaced: Fraction | int | None = None,
+        numbers: int | None = None,
     ) -> Event:
         """Plan additive noise: Laplace for a pure share, Gaussian for a share of rho, none for ``None``.
 
         `largest` bounds what a record adds to any single number, where all numbers are counts, which no record lowers.
         It is stated where it is less than what a record changes all of them by together. `replaced` bounds the squared
-        L2 distance of what two records add, where that is less than follows from what each of them adds.
+        L2 distance of what two records add, where that is less than follows from what each of them adds. `numbers`
+        bounds how many numbers a record changes at all, for `sharper`.
         """
         if share is None:
             return _without_privacy(name, sees)
@@ -230,6 +232,7 @@ class Terms:
             return self.laplace(name, share.epsilon, l1=l1, sees=sees, largest=largest)
         assert share.rho is not None
         event = self.gaussian(name, share.rho, l2_squared=l2_squared, signed=signed, sees=sees, replaced=replaced)
+        event = replace(event, numbers=numbers)
         return event if largest is None or largest**2 >= l2_squared else replace(event, largest=Fraction(largest))
 
     def choice(
@@ -319,6 +322,27 @@ class Terms:
         if variance == event.parameter:
             return event
         return replace(event, parameter=variance, cost=Cost(None, Fraction(moved) / (2 * variance)))
+
+    def sharper(self, whole: Share | None, planned: Callable[[Share | None], Sequence[Event]]) -> Share | None:
+        """Return the larger share that a plan of Gaussian releases alone may divide, as their exact delta allows it.
+
+        Parameters
+        ----------
+        whole : Share or None
+            What pays for all of the plan.
+        planned : callable
+            From a share to everything that the plan charges. A ledger refuses a plan that charges more than that.
+
+        Notes
+        -----
+        *Privacy.* `privet.privacy.exact_gaussian` has the proof. Where it does not hold for what is planned, the share
+        stays what it is.
+        """
+        if whole is None or whole.guarantee is None or whole.rho is None:
+            return whole
+        epsilon, delta = whole.guarantee
+        sharp = Share(rho=exact_gaussian.sharpest_rho(whole.rho, epsilon, delta))
+        return sharp if exact_gaussian.of_events(planned(sharp), self.steps, epsilon) <= float(delta) else whole
 
     def permute_and_flip(
         self, name: str, epsilon: Fraction, *, score_range: Fraction | int = 1, sees: str = "all records"

@@ -212,4 +212,5 @@ def _composition_from_dict(data: Any, depth: int = 0) -> Composition:
         str(data["sees"]),
         None if data["flaw"] is None else str(data["flaw"]),
         Fraction(data["largest"]) if "largest" in data else None,
+        int(data["numbers"]) if "numbers" in data else None,
     )

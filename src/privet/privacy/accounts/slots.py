@@ -172,15 +172,21 @@ def _by_rho(plan: Ledger) -> Ledger:
     assert plan.allowance is not None
     assert plan.allowance.rho is not None
     allowed = plan.allowance.rho
-    rest = sum((e.cost.rho or Fraction(0) for e in plan.events if e.mechanism is not Mechanism.GAUSSIAN), Fraction(0))
-    events = [_with_rho(e, allowed - rest) if e.mechanism is Mechanism.GAUSSIAN else e for e in plan.events]
+    noise = _rho_of(e for e in plan.events if e.mechanism is Mechanism.GAUSSIAN)
+    part = (allowed - (_rho_of(plan.events) - noise)) / noise
+    events = [_with_less(e, part) if e.mechanism is Mechanism.GAUSSIAN else e for e in plan.events]
     return Ledger.stating(plan.terms, plan.allowance, Sequential(tuple(events)))
 
 
-def _with_rho(event: Event, rho: Fraction) -> Event:
+def _rho_of(events: Iterable[Event]) -> Fraction:
+    return sum((event.cost.rho or Fraction(0) for event in events), Fraction(0))
+
+
+def _with_less(event: Event, part: Fraction) -> Event:
     assert event.cost.rho is not None
-    variance = friendly_sigma_squared_up(event.cost.rho * event.parameter / rho)
-    return replace(event, parameter=variance, cost=Cost(None, rho))
+    return replace(
+        event, parameter=friendly_sigma_squared_up(event.parameter / part), cost=Cost(None, event.cost.rho * part)
+    )
 
 
 def charged(cost: Cost, what: str) -> tuple[Fraction | None, Fraction]:
