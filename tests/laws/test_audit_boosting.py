@@ -6,7 +6,7 @@ that later rounds start from scores that earlier ones have moved, and their budg
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -25,6 +25,7 @@ from privet.learners.boosting.gradients import ONE
 from privet.learners.boosting.histogram_base import HistogramBase
 from privet.learners.boosting.learner import Boosting, loss_of
 from privet.learners.boosting.outline import Outline
+from privet.learners.boosting.rank_counts import RankCounts
 from privet.learners.boosting.regression_base import PairMoments, TargetMoments
 from privet.mechanisms.release import Release, drawn
 from privet.parameters import public_rng
@@ -131,12 +132,63 @@ def test_steps_of_gradient_descent_and_rounds_stay_within_the_claim(factor, neig
     """The base of many features, on one that can be enumerated."""
     force_noise(monkeypatch, factor)
     few = Outline(Fraction(0), Fraction(1, 2), 0, DescentBase(100, 3), 1, 1)
-    monkeypatch.setattr("privet.learners.boosting.learner.outline", lambda *_: few)
+    monkeypatch.setattr("privet.learners.boosting.learner.outline", lambda *_, **__: few)
     watched = subject(Boosting(), neighbours, 1e-6, features={"x": Numeric(0, 1, bins=2, missing=True)})
     assert "descent" in str(watched._public[2].facts["base"])
     found = exact_audit(watched, 2)
     assert not found.refuted
     assert found.loss > 0.3 * found.claimed
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("classes", [(0, 1), (0, 1, 2)])
+def test_ranks_by_counts_and_descent_before_one_round_stay_within_the_claim(classes, neighbours, monkeypatch):
+    """Counts of halves, then steps, for two classes and for three; a round, since noise alone is not enumerated."""
+    force_noise(monkeypatch, 1.0)
+    few = Outline(Fraction(1, 10), Fraction(1, 2), 0, DescentBase(100, 2), 1, 1, ranks=RankCounts(100, 2))
+    monkeypatch.setattr("privet.learners.boosting.learner.outline", lambda *_, **__: few)
+    features = {"x": Numeric(0, 1, bins=3)}
+    watched = subject(Boosting(), neighbours, 1e-6, features=features, classes=classes)
+    names = [event.name for event in watched._public[2].whole.events()]
+    assert names[:3] == ["ranks: halves of level 1", "ranks: halves of level 2", "base: classes"]
+    found = exact_audit(watched, 2)
+    assert not found.refuted
+    assert found.loss > 0.2 * found.claimed
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("classes", [(0, 1), (0, 1, 2)])
+def test_all_that_descent_releases_moves_by_no_more_than_is_paid_for(classes, neighbours):
+    """Every data set of two records and all of its neighbours, all releases of the plan that has no rounds."""
+    schema = Schema({"x": Numeric(0, 1, bins=3), "c": Categorical([0, 1])}, classes=list(classes))
+    encoding, terms, allowance = schema.encoding(3), Terms(neighbours), Allowance.of(1.0, 1e-6)
+    learner, hints = Boosting(), Hints(n_rows=300)
+    plan = learner.plan(encoding, terms, allowance.whole, hints)
+    assert plan.rounds is None
+    assert all(event.mechanism is Mechanism.GAUSSIAN for event in plan.whole.events())
+
+    class Watching(Release):
+        def noisy(self, values, event):
+            self.ledger.charge(event)
+            seen.append(values.astype(object))
+            return np.rint(event.deviation * np.cos(np.arange(values.size))).astype(np.int64).reshape(values.shape)
+
+    records = list(product(range(3), range(2), range(len(classes))))
+    moved = []
+    for one in records[::2]:
+        found = {}
+        others = [[r] for r in records] if neighbours == "replace" else [[], *([r] for r in records)]
+        for other in others:
+            rows = [one, *other]
+            codes = np.array([row[:2] for row in rows], dtype=np.uint8).reshape(-1, 2).T.copy()
+            table, seen = MemoryTable(encoding, codes, np.array([row[2] for row in rows], dtype=np.int32)), []
+            learner.grow(table, Watching(Ledger(terms, allowance), drawn()), public_rng(0), plan)
+            found[tuple(other)] = seen
+        pairs = combinations(found, 2) if neighbours == "replace" else (((), other) for other in found if other)
+        for first, second in pairs:
+            steps = zip(found[first], found[second], plan.whole.events(), strict=True)
+            moved.append([((a - b) ** 2).sum() / (2 * event.parameter * event.cost.rho) for a, b, event in steps])
+    assert 0.5 < np.max(moved) <= 1
 
 
 @pytest.mark.parametrize("factor", [0.0, 5.0])

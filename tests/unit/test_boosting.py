@@ -214,17 +214,19 @@ MANY_CODES = Schema({"code": Categorical([str(code) for code in range(500)])}, c
         (1.0, 0.0, THREE, 2_000, "class histograms of all features", 2),
         (1.0, 0.0, THREE, 10_000, "class histograms of all features", 3),
         (0.1, 1e-6, MIDDLING_TWO, 300, "None", 1),
-        (1.0, 1e-6, MIDDLING_TWO, 800, "a regression on a line and a bend", 1),
-        (1.0, 1e-6, MIDDLING_TWO, 900, "a regression on a line and a bend", 2),
+        (0.1, 1e-6, MIDDLING_TWO, 900, "by 60 steps of gradient descent", 0),
+        (1.0, 1e-6, MIDDLING_TWO, 2_000, "by 60 steps of gradient descent", 0),
+        (1.0, 1e-6, MIDDLING_TWO, 2_500, "a regression on a line and a bend", 2),
         (1.0, 1e-6, MIDDLING_TWO, 40_000, "a regression on a line and a bend", 5),
-        (1.0, 1e-6, MANY_CODES, 400, "None", 1),
+        (1.0, 1e-6, MANY_CODES, 400, "by 60 steps of gradient descent", 0),
         (1.0, 1e-6, MANY_CODES, 2_000, "None", 2),
-        (0.1, 1e-6, WIDE_TWO, 3_000, "None", 1),
-        (1.0, 1e-6, WIDE_TWO, 1_000, "None", 2),
+        (0.1, 1e-6, WIDE_TWO, 3_000, "by 60 steps of gradient descent", 0),
+        (1.0, 1e-6, WIDE_TWO, 4_000, "by 30 steps of gradient descent", 2),
         (1.0, 1e-6, WIDE_TWO, 40_000, "by 30 steps of gradient descent", 5),
-        (0.5, 1e-6, THREE, 2_000, "class histograms of all features", 0),
-        (1.0, 1e-6, THREE, 2_000, "a regression on a line and a bend", 2),
-        (1.0, 1e-6, THREE, 40_000, "a regression on a line and a bend", 5),
+        (0.1, 1e-6, WIDE, 1_500, "class histograms of 6 features", 0),
+        (0.5, 1e-6, THREE, 2_000, "by 60 steps of gradient descent", 0),
+        (1.0, 1e-6, THREE, 2_000, "by 60 steps of gradient descent", 2),
+        (1.0, 1e-6, THREE, 40_000, "by 60 steps of gradient descent", 5),
     ],
 )
 def test_public_facts_alone_decide_what_is_measured(epsilon, delta, schema, n_rows, base, depth):
@@ -234,7 +236,7 @@ def test_public_facts_alone_decide_what_is_measured(epsilon, delta, schema, n_ro
 
 
 def test_what_asks_few_questions_stays_with_the_pure_guarantee_and_what_asks_many_does_not():
-    for schema, n_rows in ((THREE, 1_000), (MIDDLING_TWO, 600), (WIDE_TWO, 1_000)):
+    for schema, n_rows in ((THREE, 400), (MIDDLING_TWO, 600), (WIDE_TWO, 1_000)):
         few = BoostingClassifier(0.1, 1e-6, schema, n_rows_hint=n_rows).plan()
         assert (few.epsilon, few.delta) == (0.1, 0)
     for schema, n_rows in ((WIDE, 500), (WIDE_TWO, 2_000), (MIDDLING_TWO, 300)):

@@ -1,8 +1,8 @@
-"""A logistic regression by gradient descent: a few full passes, each of which releases one noisy sum of gradients.
+"""A logistic regression by gradient descent: some full passes, each of which releases one noisy sum of gradients.
 
-For two classes with many features. A regression in one shot needs the products of every two columns, and noise adds up
-over all of them; descent needs one number for each column, however many there are. A category has a column of its own,
-a numeric feature enters by its place among its cells, as a line and a bend.
+A regression in one shot needs the products of every two columns, and noise adds up over all of them; descent needs one
+number for each column and score, however many there are. A category has a column of its own, a numeric feature enters
+by its place among its cells, as a line and a bend.
 
 Each step goes along the gradients so far, older ones counting for less (momentum), and steps become shorter towards the
 end: what noise has moved is pulled back by later steps, and the last ones move little. How long the first one is
@@ -21,21 +21,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled
-from privet.learners.boosting.cells import BaseTables, CellGrid, in_fixed_point, with_gradients
+from privet.learners.boosting.cells import BaseTables, CellGrid, held_frequencies, in_fixed_point, with_gradients
+from privet.learners.boosting.class_shares import log_shares, plan_classes, released_shares
 from privet.learners.boosting.column_sizes import CONSTANT, WEIGHT
 from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE
-from privet.learners.boosting.gradients import ONE, Logistic
+from privet.learners.boosting.gradients import ONE, SCORE_BITS, Logistic, Softmax
 from privet.learners.boosting.regression_base import AdditiveBase, Design, cell_values, factor_of, shortened
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
-from privet.privacy.terms import Share, Terms
+from privet.privacy.terms import Share, Terms, times
 from privet.schema.encoding import Encoding
 from privet.tables.protocol import Block, Floats, IntArray, Table
 
 MOMENTUM = 0.9
-SHAKE = 1.7  # how far the noise of all steps would move a record's score, if no step pulled anything back
-STABLE = 8.0  # times one over the records' sizes: half as long as steps can be, so that a rounded guess will do
-LARGEST_GRADIENT = Fraction(1, 2)  # of two classes; `privet.learners.boosting.gradients` cuts them off there
+CLASSES_PART = Fraction(1, 50)  # of the budget, for how frequent each class is
+SHAKE = 1.2  # how far the noise of all steps would move a record's score, if no step pulled anything back
+STABLE = 8.0  # times one over the records' sizes: about half as long as steps can be, so that a rounded guess will do
+LIMIT = 16  # of scores, either way: each step sees what those before it have done, so that none runs away
+# Squared length of a record's gradient in all of its scores; `privet.learners.boosting.gradients` has the proofs.
+LARGEST_GRADIENT, LARGEST_GRADIENT_MANY_CLASSES = Fraction(1, 4), Fraction(1, 2)
 
 
 @dataclass(frozen=True)
@@ -43,40 +47,43 @@ class DescentPlan:
     """The releases of a base by gradient descent."""
 
     base: DescentBase
+    classes: Event
     steps: tuple[Event, ...]
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """The sums of gradients, step by step."""
-        return self.steps
+        """The counts of classes, then the sums of gradients, step by step."""
+        return self.classes, *self.steps
 
 
 @dataclass(frozen=True)
 class DescentBase:
-    """Plans and runs a logistic regression by noisy gradient descent, for two classes and zCDP.
+    """Plans and runs a logistic regression by noisy gradient descent, for classes and zCDP.
 
     Parameters
     ----------
     n_rows : int
         A public guess at the number of records.
     steps : int
-        How many times sums of gradients are released, at equal parts of the budget.
+        How many times sums of gradients are released, at equal parts of what the counts of classes leave.
     columns : AdditiveBase
         What the columns are, and how large a record's values in them can be.
 
     Notes
     -----
-    *Privacy.* With v a record's whole-numbered values in all columns, s the sum of their squares, and a its gradient,
-    a whole number of at most ``2^q / 2`` either way (`privet.learners.boosting.gradients.Logistic`), the record adds
-    ``a' v`` to the sums of a step. Where s is at most the cap c, a' is a; else it is ``a f / 2^10`` rounded towards
-    zero, with f the whole part of ``2^10 sqrt(c / s)``. Either way ``a'^2 s <= a^2 c``, so a record that is added or
-    removed moves the sums by a squared L2 distance of at most ``4^q c / 4``, whatever the scores. One that replaces
-    another, or has its label changed, moves them by the difference of two such vectors: at most four times that, and it
-    is reached, by two records of the same features and different classes at even odds. Scores of a step are made of
-    values that were released before; the costs of all steps add up.
+    *Privacy.* With v a record's whole-numbered values in all columns, s the sum of their squares, and a its gradient, a
+    vector of whole numbers with one entry for each score and a squared length of at most ``4^q g``: g is 1/4 for two
+    classes, 1/2 for more of them (`privet.learners.boosting.gradients`). The record adds ``v_i a'_k`` to the sums of a
+    step. Where s is at most the cap c, a' is a; else each entry is ``a_k f / 2^10`` rounded towards zero, with f the
+    whole part of ``2^10 sqrt(c / s)``. Either way ``|a'|^2 s <= |a|^2 c``, so a record that is added or removed moves
+    the sums by a squared L2 distance of at most ``4^q g c``, whatever the scores. One that replaces another, or has its
+    label changed, moves them by the difference of two such vectors: at most four times that, which two records of two
+    classes reach that have the same features and even odds. Scores of a step are made of values that were released
+    before. Counts of classes, of which a record changes one by one, come first; all costs add up.
 
     Steps of length r along all records' gradients are stable up to ``2 (1 + m) / L``, with momentum m and L the largest
-    curvature: a quarter of the sum of the records' sizes at most, so ``15 / (n c)`` in the columns' units.
+    curvature. For two classes that is a quarter of the sum of the records' sizes at most, so ``15 / (n c)`` in the
+    columns' units; for more of them it is half of that sum at most, if all columns agree, which they never do.
     """
 
     n_rows: int
@@ -84,38 +91,64 @@ class DescentBase:
     columns: AdditiveBase = field(default_factory=AdditiveBase)
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> DescentPlan:
-        """Plan noise on the sums of each step, equal parts of the budget."""
-        of_step = None if share is None else share * Fraction(1, self.steps)
-        largest = self.columns.cap(encoding) * (LARGEST_GRADIENT * ONE) ** 2
+        """Plan noise on the counts of classes, and on the sums of each step."""
+        for_classes, of_step = (times(share, part) for part in (CLASSES_PART, (1 - CLASSES_PART) / self.steps))
+        two = encoding.n_classes == 2
+        largest = self.size(encoding) * (LARGEST_GRADIENT if two else LARGEST_GRADIENT_MANY_CLASSES) * ONE**2
+        moved = self.columns.most_values(encoding) * (1 if two else encoding.n_classes)
         return DescentPlan(
             self,
+            plan_classes(terms, for_classes),
             tuple(
-                terms.noise(f"base: gradients, step {number + 1}", of_step, l2_squared=largest, signed=True)
+                terms.noise(
+                    f"base: gradients, step {number + 1}", of_step, l2_squared=largest, signed=True, numbers=moved
+                )
                 for number in range(self.steps)
             ),
         )
 
+    def size(self, encoding: Encoding) -> int:
+        """Return the largest squared size of a record, in the columns' units."""
+        return self.columns.cap(encoding)
+
     def run(
-        self, table: Table, release: Release, plan: DescentPlan, grid: CellGrid, start: BaseTables, loss: Logistic
+        self,
+        table: Table,
+        release: Release,
+        plan: DescentPlan,
+        grid: CellGrid,
+        start: BaseTables,
+        loss: Logistic | Softmax,
     ) -> BaseTables:
-        """Step along noisy gradients, from the start that all records share."""
+        """Step along noisy gradients, from scores that stand for the classes' shares."""
         design, _ = self.columns.design(table.encoding, grid)
-        of_cells, base = cell_values(design), replace(start, n_records=float(self.n_rows))
+        limit, of_cells = LIMIT << SCORE_BITS, cell_values(design)
+        shares = released_shares(table, release, plan.classes, self.n_rows)
+        first = start.start + in_fixed_point(log_shares(shares))
+        base = replace(
+            start,
+            start=first,
+            low=-limit,
+            high=limit,
+            n_records=float(self.n_rows),
+            frequencies=held_frequencies(shares),
+        )
         lengths, size = _step_lengths(self.steps), design.cap / WEIGHT**2
         noise = _shaken(lengths) * plan.steps[0].deviation / (WEIGHT * ONE)
         rate = min(STABLE / (self.n_rows * size), SHAKE / max(noise * math.sqrt(size), 1e-9))
-        weights = velocity = np.zeros(design.n_columns + 1)
+        weights = velocity = np.zeros((design.n_columns + 1, loss.n_scores))
         for event, length in zip(plan.steps, lengths, strict=True):
             here = with_gradients(table, base, grid, loss)
-            sums = release.noisy(here.aggregate(ColumnGradients(design)), event)
+            sums = release.noisy(here.aggregate(ColumnGradients(design, loss.n_scores)), event)
             velocity = MOMENTUM * velocity - sums / (WEIGHT * ONE)
             weights = weights + rate * length * velocity
             base = replace(
                 base,
-                start=start.start + in_fixed_point(weights[-1:] * CONSTANT / WEIGHT),
-                tables=in_fixed_point((of_cells @ weights)[:, np.newaxis]),
+                start=first + in_fixed_point(weights[-1] * CONSTANT / WEIGHT),
+                tables=in_fixed_point(of_cells @ weights),
             )
-        return replace(base, noise=rate * noise * np.sqrt((of_cells**2).sum(axis=1)))
+        of_noise: Floats = rate * noise * np.sqrt((of_cells**2).sum(axis=1))
+        return replace(base, noise=of_noise, frequencies=held_frequencies(shares))
 
     def __str__(self) -> str:
         return f"{self.columns}, for log-odds, by {self.steps} steps of gradient descent"
@@ -143,13 +176,19 @@ def _shaken(lengths: Floats) -> float:
 def _add_gradients(
     cells: NDArray[Any], offsets: IntArray, sizes: IntArray, cap: int, gradient: NDArray[np.int32], sums: IntArray
 ) -> None:
+    n_scores = sums.shape[1]
+    of_record = np.zeros(n_scores, np.int64)
     for row in range(cells.shape[0]):
         size = CONSTANT * CONSTANT
         for feature in range(cells.shape[1]):
             size += sizes[offsets[feature] + np.int64(cells[row, feature])]
-        of_record = shortened(int(gradient[row, 0]), factor_of(size, cap, True))
+        factor = factor_of(size, cap, True)
+        for k in range(n_scores):
+            of_record[k] = shortened(int(gradient[row, k]), factor)
         for feature in range(cells.shape[1]):
-            sums[offsets[feature] + np.int64(cells[row, feature])] += of_record
+            of_cell = sums[offsets[feature] + np.int64(cells[row, feature])]
+            for k in range(n_scores):
+                of_cell[k] += of_record[k]
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,15 +205,15 @@ class ColumnGradients:
     """
 
     design: Design
+    n_scores: int = 1
 
     def __call__(self, block: Block) -> IntArray:
-        """Return int64 sums of shape (n_columns + 1,)."""
-        of = self.design
-        by_cell, gradient = np.zeros(len(of.value), np.int64), np.asarray(block.state[GRADIENT_STATE], dtype=np.int32)
-        cells = block.state[CELL_STATE]
+        """Return int64 sums of shape (n_columns + 1, n_scores)."""
+        of, gradient = self.design, np.asarray(block.state[GRADIENT_STATE], dtype=np.int32)
+        by_cell, cells = np.zeros((len(of.value), self.n_scores), np.int64), block.state[CELL_STATE]
         _add_gradients(cells, of.offsets, (of.value**2).sum(axis=1), of.cap, gradient, by_cell)
-        sums = np.zeros(of.n_columns + 1, np.int64)
+        sums = np.zeros((of.n_columns + 1, self.n_scores), np.int64)
         for column, value in zip(of.column.T, of.value.T, strict=True):
-            np.add.at(sums, column, value * by_cell)
-        sums[-1] = CONSTANT * by_cell[: of.offsets[1]].sum()  # every record is in one cell of the first feature
+            np.add.at(sums, column, value[:, np.newaxis] * by_cell)
+        sums[-1] = CONSTANT * by_cell[: of.offsets[1]].sum(axis=0)  # every record is in one cell of the first feature
         return sums

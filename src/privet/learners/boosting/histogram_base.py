@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from privet.compiling import compiled
 from privet.learners.boosting.cells import BaseTables, CellGrid, in_fixed_point
+from privet.learners.boosting.class_shares import drawn_towards, log_shares, shares_of
 from privet.learners.boosting.gradient_growth import CELL_STATE
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
@@ -28,7 +29,6 @@ from privet.tables.protocol import Block, Floats, IntArray, Table
 NOISE_PENALTY = 0.7  # in units of the size that the noise of all groups together has
 SLOPE_OF_ONE_FEATURE = 10.0  # over the root of their number, since features are not independent,
 LARGEST_SLOPE = 3.5  # and at most this
-SMALLEST_CLASS_SHARE = 0.02  # of a class, in units of what it would be if all were equally frequent
 
 
 @compiled
@@ -133,7 +133,7 @@ class HistogramBase:
         tables[rows], noise[rows] = effects, spread
         return replace(
             start,
-            start=in_fixed_point(_centred(np.log(shares))),
+            start=in_fixed_point(log_shares(shares)),
             tables=in_fixed_point(tables)[group],
             noise=noise[group],
             n_records=float(self.n_rows),
@@ -153,12 +153,9 @@ class HistogramBase:
         n_classes, variance = counts.shape[1], noise**2
         n_measured = max(np.unique(feature_of).size, 1)
         even = self.n_rows / np.bincount(feature_of)[feature_of]
-        sizes = np.maximum(_towards(counts.sum(axis=1), even, n_classes * variance), 0.0)
-        even_class = np.full(n_classes, self.n_rows / n_classes)
+        sizes = np.maximum(drawn_towards(counts.sum(axis=1), even, n_classes * variance), 0.0)
         of_class = counts.sum(axis=0) / n_measured  # every feature counts all records once
-        of_class = _towards(of_class, even_class, len(counts) * variance / n_measured**2)
-        of_class = np.maximum(of_class, SMALLEST_CLASS_SHARE * even_class)
-        shares: Floats = of_class / of_class.sum()
+        shares = shares_of(of_class, len(counts) * variance / n_measured**2, self.n_rows)
         penalty = max(NOISE_PENALTY * noise * math.sqrt(len(counts)), 1.0)
         divisor = sizes + penalty
         slope = min(SLOPE_OF_ONE_FEATURE / math.sqrt(n_measured), LARGEST_SLOPE)
@@ -186,13 +183,6 @@ def groups_of(grid: CellGrid, most: int) -> tuple[IntArray, IntArray]:
         group.append(len(feature_of) + cells)
         feature_of += [feature] * (int(cells.max()) + 1)
     return np.concatenate(group), np.array(feature_of, dtype=np.int64)
-
-
-def _towards(noisy: Floats, even: Floats, variance: float) -> Floats:
-    """Return the best linear guess of counts that are expected to deviate from `even` by as much as `even` itself."""
-    weight = even**2 / (even**2 + variance)
-    guess: Floats = weight * noisy + (1 - weight) * even
-    return guess
 
 
 def _centred(scores: Floats) -> Floats:

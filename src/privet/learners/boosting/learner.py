@@ -22,6 +22,7 @@ from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE,
 from privet.learners.boosting.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
 from privet.learners.boosting.histogram_base import HistogramBase, HistogramPlan
 from privet.learners.boosting.outline import Annealing, Outline, Rounds, outline
+from privet.learners.boosting.rank_counts import RankPlan
 from privet.learners.boosting.regression_base import RegressionPlan
 from privet.learners.boosting.regression_outline import outline_for_regression
 from privet.learners.boosting.stepwise_base import StepwisePlan, narrowed
@@ -74,6 +75,8 @@ class BoostingPlan(Plan):
         How many times the cells of a numeric feature are halved; zero for cells that are public.
     quantiles : tuple of OfFeature
         The selections that this takes.
+    ranks : RankPlan or None
+        The counts that cells of equal shares take, in place of these.
     window : WindowPlan or None
         Where a regression target mostly lies; None for classes.
     start : Event or None
@@ -89,6 +92,7 @@ class BoostingPlan(Plan):
     learning_rate: float
     levels: int
     quantiles: tuple[OfFeature, ...]
+    ranks: RankPlan | None
     window: WindowPlan | None
     start: Event | None
     base: RegressionPlan | HistogramPlan | StepwisePlan | DescentPlan | None
@@ -98,6 +102,8 @@ class BoostingPlan(Plan):
     def whole(self) -> Sequential:
         """All add up; the rounds' total is fixed, what each of them gets is not."""
         parts: list[Composition] = [of.event for of in self.quantiles]
+        if self.ranks is not None:
+            parts.extend(self.ranks.events)
         if self.window is not None:
             parts.extend(self.window.questions)
         if self.start is not None:
@@ -112,7 +118,8 @@ class BoostingPlan(Plan):
     def facts(self) -> dict[str, object]:
         """What the base is, how many trees there can be, and how fine the bins are."""
         base = None if self.base is None else self.base.base
-        return {"base": base, "rounds": self.rounds, "levels of bins": self.levels}
+        bins = {"levels of bins": self.levels} if self.ranks is None else {"bins": self.ranks.counts}
+        return {"base": base, "rounds": self.rounds, **bins}
 
 
 @dataclass(frozen=True)
@@ -133,18 +140,38 @@ class Boosting:
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> BoostingPlan:
         """Divide the budget over bins, base and rounds; the rounds' total is fixed, what each gets is not."""
+        if encoding.n_classes:
+            asked = self.n_trees is not None or self.max_depth is not None
+            first = outline(encoding, share, hints.n_rows, terms.steps, trees_asked=asked)
+        else:
+            first = outline_for_regression(encoding, share, hints.n_rows, terms.steps)
+
+        def divided(share: Share | None) -> BoostingPlan:
+            return self._divided(encoding, terms, share, hints, first)
+
+        if first.n_trees:
+            return divided(share)
+        # Rounds adapt to what was released. Without them all noise may be fixed in advance, and cost less by that.
+        return divided(terms.sharper(share, lambda tried: tuple(divided(tried).whole.events())))
+
+    def _divided(
+        self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints, first: Outline
+    ) -> BoostingPlan:
+        """Divide a budget as it is outlined."""
         recipe = CONCENTRATED if encoding.n_classes else CONCENTRATED_REGRESSION
         if share is not None and share.epsilon is not None:
             recipe = PURE
         loss, domains, left = loss_of(encoding, recipe.norm), FeatureCodes.of(encoding), Fraction(1)
-        outlined = outline if encoding.n_classes else outline_for_regression
-        first, quantiles = outlined(encoding, share, hints.n_rows, terms.steps), tuple[OfFeature, ...]()
-        window = None
+        quantiles, ranks, window = tuple[OfFeature, ...](), None, None
         if isinstance(encoding.target, RangeTarget):
             window = WindowPlan.of(encoding.target, terms, times(share, first.window_part))
             left -= first.window_part
-        if first.levels and domains.ordered[domains.splittable].any():
-            quantiles = QuantileSearch(first.levels).plan(encoding, terms, times(share, first.bins_part))
+        if domains.ordered[domains.splittable].any() and (first.levels or first.ranks):
+            for_bins = times(share, first.bins_part)
+            if first.ranks is not None:
+                ranks = first.ranks.plan(encoding, terms, for_bins)
+            else:
+                quantiles = QuantileSearch(first.levels).plan(encoding, terms, for_bins)
             left -= first.bins_part
         # Where nothing can be split, or the rounds would get next to nothing, there are none.
         grows = domains.splittable.size > 0 and first.n_trees > 0
@@ -167,6 +194,7 @@ class Boosting:
             learning_rate=self.learning_rate or recipe.learning_rate,
             levels=first.levels,
             quantiles=quantiles,
+            ranks=ranks,
             window=window,
             start=plan_start(loss, terms, for_start) if start_part else None,
             base=_plan_base(first, encoding, terms, for_base),
@@ -216,6 +244,8 @@ def _plan_base(
 
 def _cuts(table: Table, release: Release, plan: BoostingPlan) -> dict[int, list[int]]:
     """Return where numeric features are cut into cells: at private quantiles, or at public places."""
+    if plan.ranks is not None:
+        return plan.ranks.counts.run(table, release, plan.ranks)
     if plan.levels:
         return QuantileSearch(plan.levels).run(table, release, plan.quantiles)
     if isinstance(plan.base, HistogramPlan) and plan.rounds is None:
@@ -243,7 +273,7 @@ def _base(
             assert isinstance(loss, Huber)
             base = kind.run(table, release, plan.base, grid, start, loss)
         case DescentPlan(kind):
-            assert isinstance(loss, Logistic)
+            assert isinstance(loss, Logistic | Softmax)
             base = kind.run(table, release, plan.base, grid, start, loss)
     return base, narrowed(loss) if isinstance(loss, Huber) else loss
 

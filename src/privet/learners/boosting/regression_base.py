@@ -174,6 +174,10 @@ class AdditiveBase:
         """Return a record's largest size."""
         return self._sizes.cap(encoding)
 
+    def most_values(self, encoding: Encoding) -> int:
+        """Return in how many columns a record has a value at most, the constant's included."""
+        return 1 + sum(self._sizes.functions if column.ordered else 1 for column in encoding.columns)
+
     @property
     def _sizes(self) -> ColumnSizes:
         sizes = SIZES[self.norm]
