@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from privet import BoostingClassifier, Categorical, Numeric, Schema
+from privet.errors import ParameterError
 from privet.estimators.base import Circumstances
 from privet.estimators.files import file_text
 from privet.estimators.learning import Hints
@@ -18,7 +19,7 @@ from privet.learners.boosting.descent_base import SHAKE, ColumnGradients, Descen
 from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE
 from privet.learners.boosting.gradients import Logistic, Softmax
 from privet.learners.boosting.learner import Boosting
-from privet.learners.boosting.rank_counts import FINE
+from privet.learners.boosting.rank_counts import FINE, RankCounts
 from privet.learners.boosting.regression_base import AdditiveBase
 from privet.mechanisms.release import noise_source, open_release
 from privet.privacy.ledger import Ledger
@@ -179,6 +180,13 @@ def test_steps_have_equal_parts_and_together_all_of_the_share():
     assert len({event.cost for event in plan.steps}) == 1
     assert plan.classes.cost.rho == share.rho / 50
     assert Fraction(999, 1000) * share.rho < sum(event.cost.rho for event in plan.events) <= share.rho
+
+
+def test_a_share_of_pure_epsilon_is_refused_since_only_l2_distances_are_bounded():
+    share = Allowance.of(1.0).whole
+    for base in (DescentBase(100, 3), RankCounts(100)):
+        with pytest.raises(ParameterError, match="a share of rho"):
+            base.plan(ENCODING, Terms(), share)
 
 
 def test_noise_beyond_all_measure_leaves_scores_within_bounds():

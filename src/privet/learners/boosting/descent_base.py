@@ -26,6 +26,7 @@ from privet.learners.boosting.class_shares import log_shares, plan_classes, rele
 from privet.learners.boosting.column_sizes import CONSTANT, WEIGHT
 from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE
 from privet.learners.boosting.gradients import ONE, SCORE_BITS, Logistic, Softmax
+from privet.learners.boosting.rank_counts import refuse_pure
 from privet.learners.boosting.regression_base import AdditiveBase, Design, cell_values, factor_of, shortened
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
@@ -92,6 +93,7 @@ class DescentBase:
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> DescentPlan:
         """Plan noise on the counts of classes, and on the sums of each step."""
+        refuse_pure(share)
         for_classes, of_step = (times(share, part) for part in (CLASSES_PART, (1 - CLASSES_PART) / self.steps))
         two = encoding.n_classes == 2
         largest = self.size(encoding) * (LARGEST_GRADIENT if two else LARGEST_GRADIENT_MANY_CLASSES) * ONE**2

@@ -106,11 +106,12 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     n_trees : int or "auto", default="auto"
         The most rounds that the budget is divided into at first: 16, 30 or 60 by the size of the signal (docs/learners/
         boosting.md has the rule); fewer where the number of records is too small for that. As soon as released
-        values are mostly noise, what is left is divided into fewer rounds with more budget for each. Where
-        `n_rows_hint` leaves a base alone there are no rounds, whatever is asked for here.
+        values are mostly noise, what is left is divided into fewer rounds with more budget for each. With `delta` above
+        zero there are none between very small and large signals, where gradient descent alone does better; a number
+        here, or for `max_depth`, brings trees back for two classes. Many classes whose signal is small have none.
     max_depth : int or "auto", default="auto"
         Levels of splits of each tree: 1 for small data of two classes, then 2, and 3 (pure epsilon) or 5 (`delta` above
-        zero) for large data; 3 with `delta` above zero where nothing is known of the number of records. For
+        zero) for large data; see `n_trees`; 3 with `delta` above zero where nothing is known of the number of records. For
         regression: 2, or 3 for large data with `delta` above zero.
     objective : {"accuracy", "balanced_accuracy", "f1"} or mapping, default="accuracy"
         What `predict` is for: see `privet.estimators.objectives`. A mapping has the cost of missing a record of each
@@ -118,7 +119,7 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     n_rows_hint : int, "unknown" or None, default=None
         A public guess at the number of records, its order of magnitude is enough. It decides how the budget is divided,
         what the model starts with, and how large trees are: by ``n epsilon`` for pure epsilon, ``n^2 rho`` with `delta`
-        above zero. Small data of many classes gets a base alone. Never compared with the data. None: a noisy number is
+        above zero. Small data may get a base alone. Never compared with the data. None: a noisy number is
         bought with a small part of the budget, or taken for free where it is public (`privet.estimators.counting`).
         "unknown": do without.
     random_state : int, RandomState, Generator or None
@@ -139,10 +140,12 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     Notes
     -----
     *Privacy.* Neighbours as the schema says; sensitivities are for adding or removing a record. *Bins*: public, or
-    private quantiles, one selection of range one for each feature and level. *Base*: class histograms, of which a
-    record changes one count for each feature by one; or sums of products of columns, and of columns with the target,
-    for which a record's values are held within a fixed size (`privet.learners.boosting.regression_base`); or sums of
-    columns times gradients, step by step (`privet.learners.boosting.descent_base`). *Splits*: one selection a level
+    private quantiles, one selection of range one for each feature and level, or counts of halves, of which a record
+    moves one for each feature and level by one (`privet.learners.boosting.rank_counts`). *Base*: class histograms, of
+    which a record changes one count for each feature by one; or sums of products of columns, and of columns with the
+    target, for which a record's values are held within a fixed size (`privet.learners.boosting.regression_base`); or
+    sums of columns times gradients, step by step (`privet.learners.boosting.descent_base`), which are accounted for by
+    their exact delta where there is nothing else (`privet.privacy.exact_gaussian`). *Splits*: one selection a level
     among all features' splits, whose scores ``|left| + |right|`` a record moves by at most its gradient's L1 norm
     either way, and gradients are cut off at 1/2: range 1 (2 for many classes). *Leaves*: sums of gradients and
     curvatures, whose joint norm is bounded for each record by integer arithmetic

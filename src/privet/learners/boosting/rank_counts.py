@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from privet.errors import ParameterError
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms
@@ -59,6 +60,7 @@ class RankCounts:
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> RankPlan:
         """Plan one release for each level, at equal parts of the budget."""
+        refuse_pure(share)
         features, levels = _features(encoding), _n_levels(encoding)
         of_level = None if share is None else share * Fraction(1, max(levels, 1))
         events = tuple(
@@ -137,6 +139,12 @@ class _Halving:
         wanted = np.arange(1, n_cells) / n_cells * below[-1]
         ends = np.rint(np.interp(wanted, below, self._edges)).astype(np.int64)
         return sorted({int(end) - 1 for end in ends if 0 < end < self._edges[-1]})
+
+
+def refuse_pure(share: Share | None) -> None:
+    """Refuse a share of pure epsilon: what records move is bounded here in L2 alone, which Laplace noise is not for."""
+    if share is not None and share.epsilon is not None:
+        raise ParameterError("ranks by counts and gradient descent have Gaussian noise: plan them with a share of rho")
 
 
 def _features(encoding: Encoding) -> list[int]:

@@ -1,0 +1,246 @@
+"""Where gradient descent alone is best: beside stumps and trees for two classes, histograms and trees for more.
+
+    python benchmarks/descent.py --data FOLDER --repeats 6        # some minutes on one core
+
+The two thresholds of `privet.learners.boosting.outline` were chosen on this, and a test holds them to what is written:
+samples of the tuning sets, and made-up tables whose classes are told apart by lines and waves of single numbers, by
+clusters, or by many small trees. All ways are tried whatever the outline would choose. Every fit is kept as it is made,
+so that a stopped run goes on. Written to ``docs/results``: ``descent.csv`` and ``descent.md``.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import roc_auc_score
+
+import privet
+from arena import arguments
+from arena.data import Problem, Task
+from privet.learners.boosting import outline
+from privet.learners.boosting.descent_base import DescentBase
+from privet.learners.boosting.histogram_base import HistogramBase
+from privet.learners.boosting.outline import Outline
+from privet.learners.boosting.rank_counts import RankCounts
+from privet.privacy.terms import Share
+from privet.schema.domains import Categorical, Numeric
+from privet.schema.encoding import Encoding
+from privet.schema.schema import Schema
+from wide import DELTA, EPSILONS, MOST_TESTED, hinted, load, signal
+
+SAMPLES: dict[str, tuple[int, ...]] = {
+    "banknote": (300, 1_000),
+    "mammographic": (300, 760),
+    "heart_cleveland": (240,),
+    "magic": (300, 1_000, 3_000),
+    "pol": (1_000, 3_000),
+    "phishing_websites": (300, 1_000, 3_000),
+    "segment, classes 0 to 2": (1_800,),
+    "segment, classes 0, 3, 6": (500,),
+    "made up, 24 lines and waves": (3_000,),
+    "made up, 40 lines": (2_000,),
+    "bushes, 2 classes, 10 features": (3_000, 12_000),
+    "bushes, 2 classes, 30 features": (3_000, 12_000),
+    "car": (400, 1_380),
+    "segment": (500, 1_840),
+    "wine_quality_white": (1_000, 3_900),
+    "yeast": (400, 1_180),
+    "clusters, 3 classes, 8 features": (500, 4_000),
+    "clusters, 8 classes, 15 features": (1_000, 8_000),
+    "bushes, 4 classes, 12 features": (3_000, 12_000),
+}
+ALONE, TWO, MANY = "descent alone", "stumps or trees", "histograms"
+AFTER = "descent, then trees"
+WAYS = {2: (TWO, ALONE), 3: (MANY, ALONE, AFTER)}
+COLUMNS = ["set", "classes", "rows", "epsilon", "repeat", "way", "strength", "accuracy", "auc", "seconds"]
+ZONES = (0, 15, 50, 150, 500, 2_000, 10_000, 30_000, 100_000, float("inf"))
+
+
+def problem_of(name: str, folder: Path) -> Problem:
+    """Return a problem by its name."""
+    kind, _, rest = name.partition(", ")
+    if kind not in ("bushes", "clusters"):
+        return load(name, folder)
+    n_classes, n_features = (int(part.split()[0]) for part in rest.split(", "))
+    rng = np.random.default_rng([n_classes, n_features, len(kind)])
+    x = rng.normal(size=(16_000, n_features))
+    if kind == "clusters":
+        labels = rng.choice(n_classes, len(x), p=rng.dirichlet(np.full(n_classes, 3.0)))
+        x = x @ (np.eye(n_features) + 0.5 * rng.normal(size=(n_features,) * 2) / np.sqrt(n_features))
+        x += 1.1 * rng.normal(size=(n_classes, n_features))[labels] * rng.integers(0, 2, n_features)
+        x = np.where(rng.random(n_features) < 0.3, np.exp(x / 2), x)
+        n_categorical = 0
+    else:
+        n_categorical = n_features // 3
+        x[:, :n_categorical] = np.minimum(np.floor(2 * np.abs(x[:, :n_categorical])), 4)
+        labels = _by_bushes(x, n_classes, rng)
+    low, high = np.quantile(x, [0.001, 0.999], axis=0)
+    features: dict[str, Numeric | Categorical] = {}
+    columns: dict[str, object] = {}
+    for place in range(n_features):
+        held = np.clip(x[:, place], low[place], high[place])
+        if place < n_categorical:
+            features[f"x{place}"] = Categorical(list(range(5)))
+            columns[f"x{place}"] = x[:, place].astype(np.int64)
+        else:
+            features[f"x{place}"] = Numeric(float(low[place]), float(high[place]))
+            columns[f"x{place}"] = held
+    schema = Schema(features, classes=list(range(n_classes)))
+    return Problem(Task(name, Path(name)), pd.DataFrame(columns), x, labels, schema)
+
+
+def _by_bushes(x: np.ndarray, n_classes: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw classes by odds that are sums of twelve small trees."""
+    scores = np.zeros((len(x), n_classes))
+    for _ in range(12):
+        leaf = np.zeros(len(x), np.int64)
+        for feature in rng.integers(x.shape[1], size=4):
+            leaf = 2 * leaf + (x[:, feature] > np.quantile(x[:, feature], rng.uniform(0.2, 0.8)))
+        scores += 1.3 * rng.normal(size=(16, n_classes))[leaf]
+    chances = np.exp(scores - scores.max(axis=1, keepdims=True))
+    below = np.cumsum(chances / chances.sum(axis=1, keepdims=True), axis=1)
+    drawn: np.ndarray = (below > rng.random((len(x), 1))).argmax(axis=1)
+    return drawn
+
+
+def planned(way: str, n_rows: int) -> ExitStack:
+    """Let boosting plan this way, whatever the signal; trees of two classes as the outline has them for it."""
+    usual = outline.outline
+
+    def begin(encoding: Encoding, share: Share | None, hint: int | None, steps: int, **asked: bool) -> Outline:
+        descent = DescentBase(n_rows, outline.DESCENT_STEPS_ALONE)
+        if way == ALONE:
+            return Outline(outline.BINS_PART, outline.ALL, 0, descent, ranks=RankCounts(n_rows))
+        if way == MANY:
+            return Outline(outline.NOTHING, outline.ALL, 0, HistogramBase(n_rows))
+        if way == AFTER:
+            rounds = Outline(outline.BINS_PART, outline.DESCENT_PART, outline.QUANTILE_LEVELS, descent, 60, 2)
+            large = outline.signal_of(share, n_rows, steps) > outline.LARGE_SIGNAL
+            return replace(rounds, levels=6, n_trees=30, depth=5) if large else rounds
+        return usual(encoding, share, hint, steps, trees_asked=True)
+
+    found = ExitStack()
+    found.enter_context(mock.patch("privet.learners.boosting.learner.outline", begin))
+    if way in (ALONE, AFTER):  # which need Gaussian noise
+        found.enter_context(mock.patch("privet.learners.boosting.estimators.is_better_pure", return_value=False))
+    return found
+
+
+def measure(problem: Problem, n_rows: int, epsilon: float, repeat: int, way: str) -> list[float]:
+    """Train once; the signal's strength, accuracy, AUC, and the processor's seconds."""
+    rows = np.random.default_rng([repeat, n_rows]).permutation(len(problem.labels))
+    train, test = rows[:n_rows], rows[n_rows : n_rows + MOST_TESTED]
+    hint = hinted(n_rows)
+    model = privet.BoostingClassifier(epsilon, DELTA, problem.schema, n_rows_hint=hint, random_state=repeat, n_jobs=1)
+    start = time.process_time()
+    with planned(way, hint):
+        model.fit(problem.frame.iloc[train], problem.labels[train])
+    seconds = time.process_time() - start
+    chances, truth = model.predict_proba(problem.frame.iloc[test]), problem.labels[test]
+    strength = outline.strength_of(problem.schema.encoding(16), signal(n_rows, epsilon))
+    accuracy = float(np.mean(chances.argmax(axis=1) == truth))
+    classes = [1] if problem.n_classes == 2 else np.flatnonzero(np.bincount(truth)).tolist()
+    auc = float(np.mean([roc_auc_score(truth == label, chances[:, label]) for label in classes]))
+    return [strength, accuracy, auc, seconds]
+
+
+def cells(sets: Sequence[str], repeats: int) -> Iterator[tuple[str, int, float, int]]:
+    """Yield every set, number of records, epsilon and repeat."""
+    for repeat, name, epsilon in product(range(repeats), sets, EPSILONS):
+        yield from ((name, n_rows, epsilon, repeat) for n_rows in SAMPLES[name])
+
+
+def gains(table: pd.DataFrame) -> pd.DataFrame:
+    """Return by how many points descent alone is ahead of the best of the others, for each sample and epsilon."""
+    keys = ["classes", "set", "rows", "epsilon", "strength"]
+    means = table.pivot_table(index=keys, columns="way", values=["accuracy", "auc"])
+    found = {}
+    for measure_of in ("accuracy", "auc"):
+        others = means[measure_of].drop(columns=ALONE).max(axis=1)
+        found[measure_of] = 100 * (means[measure_of][ALONE] - others)
+    frame = pd.DataFrame(found).reset_index()
+    frame["zone"] = pd.cut(frame.strength, ZONES, right=False)
+    return frame
+
+
+def page(table: pd.DataFrame) -> str:
+    """Write what descent alone gains by the signal's strength, and the means of every sample."""
+    repeats = int(table["repeat"].max()) + 1
+    few, many = outline.STRENGTH_FOR_DESCENT, outline.STRENGTH_FOR_TREES
+    text = [
+        "# Gradient descent alone, or something else",
+        "",
+        f"Made by `python benchmarks/descent.py --data FOLDER --repeats {repeats}`; delta = {DELTA:g}. The strength of "
+        "a signal is n^2 rho for each unit of a record's size and each two classes. By how many points of accuracy and "
+        "AUC descent alone is ahead of the better of the others, on average over samples: for two classes stumps or "
+        "trees, or pure epsilon where that was planned before; for more classes histograms alone, or trees after "
+        f"descent. The rule takes descent alone from {few} to {many:,}. It was chosen on such samples, so this is not "
+        "a test of it.",
+        "",
+        "| strength | two classes | samples | without pol | more classes | samples |",
+        "|---|---|---|---|---|---|",
+    ]
+    found = gains(table)
+    for zone, part in found.groupby("zone", observed=True):
+        two, more = part[part.classes == 2], part[part.classes > 2]
+        shown = [_mean(two), str(len(two)), _mean(two[two.set != "pol"]), _mean(more), str(len(more))]
+        text.append(f"| {zone.left:,.0f} to {zone.right:,.0f} | " + " | ".join(shown) + " |")
+    text += ["", "Accuracy, AUC of every sample in percent:", ""]
+    means = 100 * table.pivot_table(
+        index=["classes", "set", "rows", "epsilon", "strength"], columns="way", values=["accuracy", "auc"]
+    )
+    for classes, part in means.groupby(lambda key: min(key[0], 3)):
+        ways = WAYS[classes]
+        text += [
+            "| set | records | epsilon | strength | " + " | ".join(ways) + " |",
+            "|---|---|---|---|" + "---|" * len(ways),
+        ]
+        for (_, name, rows, epsilon, strength), line in part.iterrows():
+            scores = [f"{line['accuracy', way]:.1f}, {line['auc', way]:.1f}" for way in ways]
+            text.append(f"| {name} | {rows:,} | {epsilon:g} | {strength:,.0f} | " + " | ".join(scores) + " |")
+        text.append("")
+    errors = 100 * table.groupby(["set", "rows", "epsilon", "way"])["accuracy"].sem().mean()
+    text.append(f"Standard error of a mean accuracy: {errors:.1f}.")
+    return "\n".join(text) + "\n"
+
+
+def _mean(part: pd.DataFrame) -> str:
+    return f"{part.accuracy.mean():+.1f}, {part.auc.mean():+.1f}" if len(part) else ""
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Measure what is not in the file yet, for so many minutes, and write the page."""
+    parser = arguments.parser(__doc__)
+    parser.add_argument("--repeats", type=int, default=6)
+    parser.add_argument("--sets", nargs="+", default=list(SAMPLES), choices=list(SAMPLES))
+    parser.add_argument("--minutes", type=float, default=60.0, help="stop after this, and go on from there next time")
+    options = parser.parse_args(given)
+    file, end = options.out / "descent.csv", time.monotonic() + 60 * options.minutes
+    table = pd.read_csv(file) if file.exists() else pd.DataFrame(columns=COLUMNS)
+    done, problems = set(table[["set", "rows", "epsilon", "repeat"]].itertuples(index=False, name=None)), {}
+    for cell in cells(options.sets, options.repeats):
+        if cell in done or time.monotonic() > end:
+            continue
+        name, n_rows, epsilon, repeat = cell
+        problem = problems.get(name) or problems.setdefault(name, problem_of(name, options.data))
+        ways, lines = WAYS[min(problem.n_classes, 3)], []
+        for way in ways:
+            found = measure(problem, n_rows, epsilon, repeat, way)
+            lines.append([name, problem.n_classes, n_rows, epsilon, repeat, way, *found])
+        new = pd.DataFrame(lines, columns=COLUMNS)
+        new.to_csv(file, mode="a", index=False, header=not file.exists(), float_format="%.4f", lineterminator="\n")
+    (options.out / "descent.md").write_text(page(pd.read_csv(file)), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
