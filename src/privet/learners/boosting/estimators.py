@@ -111,8 +111,8 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
         here, or for `max_depth`, brings trees back for two classes. Many classes whose signal is small have none.
     max_depth : int or "auto", default="auto"
         Levels of splits of each tree, where there are trees: 1 for small data of two classes, then 2, and 3 (pure
-        epsilon) or 5 (`delta` above zero) for large data; 3 with `delta` above zero where nothing is known of the number
-        of records. For regression: 2, or 3 for large data with `delta` above zero.
+        epsilon) or 5 (`delta` above zero) for large data; 3 with `delta` above zero where nothing is known of the
+        number of records. For regression: 2, or 3 for large data with `delta` above zero.
     objective : {"accuracy", "balanced_accuracy", "f1"} or mapping, default="accuracy"
         What `predict` is for: see `privet.estimators.objectives`. A mapping has the cost of missing a record of each
         class. It costs nothing and changes nothing of the fit.
