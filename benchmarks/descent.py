@@ -1,8 +1,8 @@
-"""Where gradient descent alone is best: beside stumps and trees for two classes, histograms and trees for more.
+"""Where gradient descent does best, alone or before stumps: beside stumps, trees and class histograms.
 
     python benchmarks/descent.py --data FOLDER --repeats 6        # some minutes on one core
 
-The two thresholds of `privet.learners.boosting.outline` were chosen on this, and a test holds them to what is written:
+The strengths of `privet.learners.boosting.outline` were chosen on this, and a test holds them to what is written:
 samples of the tuning sets, and made-up tables whose classes are told apart by lines and waves of single numbers, by
 clusters, or by many small trees. All ways are tried whatever the outline would choose. Every fit is kept as it is made,
 so that a stopped run goes on. Written to ``docs/results``: ``descent.csv`` and ``descent.md``.
@@ -58,9 +58,10 @@ SAMPLES: dict[str, tuple[int, ...]] = {
     "clusters, 8 classes, 15 features": (1_000, 8_000),
     "bushes, 4 classes, 12 features": (3_000, 12_000),
 }
-ALONE, TWO, MANY = "descent alone", "stumps or trees", "histograms"
-AFTER = "descent, then trees"
-WAYS = {2: (TWO, ALONE), 3: (MANY, ALONE, AFTER)}
+ALONE, STUMPS, HISTOGRAMS = "descent alone", "stumps or trees", "histograms"
+BEFORE_STUMPS, BEFORE_TREES = "descent, then stumps", "descent, then trees"
+WAYS = {2: (STUMPS, ALONE, BEFORE_STUMPS), 3: (HISTOGRAMS, ALONE, BEFORE_TREES)}
+CHOSEN = {2: BEFORE_STUMPS, 3: ALONE}  # by the outline, between its two strengths
 COLUMNS = ["set", "classes", "rows", "epsilon", "repeat", "way", "strength", "accuracy", "auc", "seconds"]
 ZONES = (0, 15, 50, 150, 500, 2_000, 10_000, 30_000, 100_000, float("inf"))
 
@@ -113,24 +114,28 @@ def _by_bushes(x: np.ndarray, n_classes: int, rng: np.random.Generator) -> np.nd
 
 
 def planned(way: str, n_rows: int) -> ExitStack:
-    """Let boosting plan this way, whatever the signal; trees of two classes as the outline has them for it."""
+    """Let boosting plan this way, whatever the signal; stumps or trees as the outline has them without descent."""
     usual = outline.outline
 
-    def begin(encoding: Encoding, share: Share | None, hint: int | None, steps: int, **asked: bool) -> Outline:
-        descent = DescentBase(n_rows, outline.DESCENT_STEPS_ALONE)
+    def begin(encoding: Encoding, share: Share | None, hint: int | None, steps: int) -> Outline:
+        descent, ranks = DescentBase(n_rows, outline.DESCENT_STEPS_LONG), RankCounts(n_rows)
         if way == ALONE:
-            return Outline(outline.BINS_PART, outline.ALL, 0, descent, ranks=RankCounts(n_rows))
-        if way == MANY:
+            return Outline(outline.BINS_PART, outline.ALL, 0, descent, ranks=ranks)
+        if way == BEFORE_STUMPS:
+            return Outline(outline.BINS_PART, outline.DESCENT_PART_BEFORE_STUMPS, 0, descent, 16, 1, ranks=ranks)
+        if way == HISTOGRAMS:
             return Outline(outline.NOTHING, outline.ALL, 0, HistogramBase(n_rows))
-        if way == AFTER:
+        if way == BEFORE_TREES:
             rounds = Outline(outline.BINS_PART, outline.DESCENT_PART, outline.QUANTILE_LEVELS, descent, 60, 2)
             large = outline.signal_of(share, n_rows, steps) > outline.LARGE_SIGNAL
-            return replace(rounds, levels=6, n_trees=30, depth=5) if large else rounds
-        return usual(encoding, share, hint, steps, trees_asked=True)
+            return replace(rounds, levels=outline.LARGE_QUANTILE_LEVELS, n_trees=30, depth=5) if large else rounds
+        return usual(encoding, share, hint, steps)
 
     found = ExitStack()
     found.enter_context(mock.patch("privet.learners.boosting.learner.outline", begin))
-    if way in (ALONE, AFTER):  # which need Gaussian noise
+    if way == STUMPS:
+        found.enter_context(mock.patch.object(outline, "STRENGTHS_TWO_CLASSES", (0, 0)))
+    elif way != HISTOGRAMS:  # Gaussian noise is needed
         found.enter_context(mock.patch("privet.learners.boosting.estimators.is_better_pure", return_value=False))
     return found
 
@@ -160,39 +165,46 @@ def cells(sets: Sequence[str], repeats: int) -> Iterator[tuple[str, int, float, 
 
 
 def gains(table: pd.DataFrame) -> pd.DataFrame:
-    """Return by how many points descent alone is ahead of the best of the others, for each sample and epsilon."""
+    """Return by how many points each way is ahead of stumps or trees, or of histograms, for each sample and epsilon."""
     keys = ["classes", "set", "rows", "epsilon", "strength"]
-    means = table.pivot_table(index=keys, columns="way", values=["accuracy", "auc"])
-    found = {}
-    for measure_of in ("accuracy", "auc"):
-        others = means[measure_of].drop(columns=ALONE).max(axis=1)
-        found[measure_of] = 100 * (means[measure_of][ALONE] - others)
-    frame = pd.DataFrame(found).reset_index()
+    found = []
+    for classes, part in table.groupby(table.classes.clip(upper=3)):
+        means = 100 * part.pivot_table(index=keys, columns="way", values=["accuracy", "auc"])
+        first, *others = WAYS[classes]
+        for way in others:
+            ahead = {name: means[name][way] - means[name][first] for name in ("accuracy", "auc")}
+            found.append(pd.DataFrame(ahead).reset_index().assign(way=way))
+    frame = pd.concat(found)
     frame["zone"] = pd.cut(frame.strength, ZONES, right=False)
     return frame
 
 
 def page(table: pd.DataFrame) -> str:
-    """Write what descent alone gains by the signal's strength, and the means of every sample."""
+    """Write what descent gains by the signal's strength, and the means of every sample."""
     repeats = int(table["repeat"].max()) + 1
-    few, many = outline.STRENGTH_FOR_DESCENT, outline.STRENGTH_FOR_TREES
+    (few, enough), (few_two, enough_two) = outline.STRENGTHS_MANY_CLASSES, outline.STRENGTHS_TWO_CLASSES
     text = [
-        "# Gradient descent alone, or something else",
+        "# Gradient descent, or something else",
         "",
         f"Made by `python benchmarks/descent.py --data FOLDER --repeats {repeats}`; delta = {DELTA:g}. The strength of "
         "a signal is n^2 rho for each unit of a record's size and each two classes. By how many points of accuracy and "
-        "AUC descent alone is ahead of the better of the others, on average over samples: for two classes stumps or "
-        "trees, or pure epsilon where that was planned before; for more classes histograms alone, or trees after "
-        f"descent. The rule takes descent alone from {few} to {many:,}. It was chosen on such samples, so this is not "
-        "a test of it.",
+        "AUC descent is ahead, on average over samples: for two classes, of stumps or trees (or pure epsilon, where "
+        "that is planned without it); for more classes, of class histograms alone, or of pure ones.",
         "",
-        "| strength | two classes | samples | without pol | more classes | samples |",
-        "|---|---|---|---|---|---|",
+        f"The outline takes descent alone for more classes from {few} to {enough:,}, then descent before trees; for two "
+        f"classes descent before stumps from {few_two} to {enough_two:,}. That was chosen on such samples, so this is "
+        "not a test of it. pol is shown apart: one or two of its 48 features decide, by a threshold.",
+        "",
+        "| strength | two classes: alone | before stumps | samples | without pol: alone | before stumps | "
+        "more classes: alone | before trees | samples |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
-    found = gains(table)
-    for zone, part in found.groupby("zone", observed=True):
+    for zone, part in gains(table).groupby("zone", observed=True):
         two, more = part[part.classes == 2], part[part.classes > 2]
-        shown = [_mean(two), str(len(two)), _mean(two[two.set != "pol"]), _mean(more), str(len(more))]
+        usual = two[two.set != "pol"]
+        shown = [_mean(two, ALONE), _mean(two, BEFORE_STUMPS), str(len(two) // 2)]
+        shown += [_mean(usual, ALONE), _mean(usual, BEFORE_STUMPS)]
+        shown += [_mean(more, ALONE), _mean(more, BEFORE_TREES), str(len(more) // 2)]
         text.append(f"| {zone.left:,.0f} to {zone.right:,.0f} | " + " | ".join(shown) + " |")
     text += ["", "Accuracy, AUC of every sample in percent:", ""]
     means = 100 * table.pivot_table(
@@ -213,8 +225,9 @@ def page(table: pd.DataFrame) -> str:
     return "\n".join(text) + "\n"
 
 
-def _mean(part: pd.DataFrame) -> str:
-    return f"{part.accuracy.mean():+.1f}, {part.auc.mean():+.1f}" if len(part) else ""
+def _mean(part: pd.DataFrame, way: str) -> str:
+    of_way = part[part.way == way]
+    return f"{of_way.accuracy.mean():+.1f}, {of_way.auc.mean():+.1f}" if len(of_way) else ""
 
 
 def main(given: Sequence[str] | None = None) -> int:

@@ -212,14 +212,14 @@ def base_for(schema=WIDE, n_rows=5_000, delta=1e-6):
 
 def test_two_classes_with_many_features_and_enough_signal_begin_with_descent():
     assert "30 steps of gradient descent" in str(base_for().base)
-    assert "60 steps of gradient descent" in str(base_for(n_rows=700).base), "alone"
-    assert base_for(n_rows=100) is None, "too little signal"
+    assert "60 steps of gradient descent" in str(base_for(n_rows=700).base), "before stumps"
+    assert base_for(n_rows=300) is None, "too little signal"
     assert base_for(delta=0.0) is None, "Laplace noise would have to pay for every column"
     few = Schema({f"x{k}": Numeric(0, 1) for k in range(16)}, classes=[0, 1])
     assert "descent" not in str(base_for(few).base)
-    words = Schema({f"x{k}": Categorical(list(range(16))) for k in range(18)}, classes=[0, 1])
-    assert base_for(words, n_rows=7_500) is None, "too little signal for each of 288 columns"
-    assert base_for(words, n_rows=8_000) is not None
+    lines = Schema({f"x{k}": Numeric(0, 1) for k in range(57)}, classes=[0, 1])
+    assert base_for(lines, n_rows=4_000) is None, "too little signal for each of 114 columns"
+    assert base_for(lines, n_rows=5_000) is not None
     of_budget = [sum(event.cost.rho for event in base_for(n_rows=n).events) for n in (5_000, 10_000)]
     assert of_budget[0] > 2.9 * of_budget[1] > 0, "much signal leaves more to the trees"
     many = Schema({f"x{k}": Categorical(list(range(24))) for k in range(18)}, classes=[0, 1])
@@ -229,24 +229,20 @@ def test_two_classes_with_many_features_and_enough_signal_begin_with_descent():
     assert base_for(more, n_rows=1_000) is None, "more than 4,000 columns"
 
 
-def test_whoever_asks_for_trees_of_two_classes_gets_some():
-    assert wide(n_rows_hint=700, n_trees="auto").plan().plan.rounds is None
-    for asked in ({"n_trees": 3}, {"n_trees": "auto", "max_depth": 2}):
-        assert wide(n_rows_hint=700, **asked).plan().plan.rounds is not None
-
-
 def test_descent_alone_spends_what_the_exact_delta_of_its_noise_allows_and_no_more():
-    alone = wide(n_rows_hint=700, n_trees="auto")
+    three = Schema(WIDE.features, classes=[0, 1, 2])
+    alone = wide(n_rows_hint=700, n_trees="auto", schema=three)
     plan = alone.plan()
+    assert plan.plan.rounds is None
     assert plan.beyond_rho
     assert (plan.epsilon, plan.delta) == (1.0, pytest.approx(1e-6))
     rng = np.random.default_rng(6)
     frame = pd.DataFrame(rng.random((700, 18)), columns=list(WIDE.features))
-    fitted = alone.fit(frame, (frame["x0"] > 0.5).astype(int))
+    fitted = alone.fit(frame, (3 * frame["x0"]).astype(int))
     assert fitted.privacy_.events == plan.events
     assert (fitted.privacy_.epsilon, fitted.privacy_.delta) == (plan.epsilon, plan.delta)
     assert fitted.set_params(objective="balanced_accuracy").predict(frame[:5]).shape == (5,)
-    by_rho = alone._plan(alone._learner_for, WIDE, 700, Circumstances(noise_source(), by_rho=True)).stated
+    by_rho = alone._plan(alone._learner_for, three, 700, Circumstances(noise_source(), by_rho=True)).stated
     assert not by_rho.beyond_rho, "accounts add up rho"
     assert by_rho.cost.rho < plan.cost.rho
 

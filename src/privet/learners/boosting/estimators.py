@@ -106,9 +106,8 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     n_trees : int or "auto", default="auto"
         The most rounds that the budget is divided into at first: 16, 30 or 60 by the size of the signal (docs/learners/
         boosting.md has the rule); fewer where the number of records is too small for that. As soon as released
-        values are mostly noise, what is left is divided into fewer rounds with more budget for each. With `delta` above
-        zero there are none between very small and large signals, where gradient descent alone does better; a number
-        here, or for `max_depth`, brings trees back for two classes. Many classes whose signal is small have none.
+        values are mostly noise, what is left is divided into fewer rounds with more budget for each. Where
+        `n_rows_hint` leaves a base alone there are no rounds, whatever is asked for here.
     max_depth : int or "auto", default="auto"
         Levels of splits of each tree, where there are trees: 1 for small data of two classes, then 2, and 3 (pure
         epsilon) or 5 (`delta` above zero) for large data; 3 with `delta` above zero where nothing is known of the
@@ -119,8 +118,9 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     n_rows_hint : int, "unknown" or None, default=None
         A public guess at the number of records, its order of magnitude is enough. It decides how the budget is divided,
         what the model starts with, and how large trees are: by ``n epsilon`` for pure epsilon, ``n^2 rho`` with `delta`
-        above zero. Small data may get a base alone. Never compared with the data. None: a noisy number is
-        bought with a small part of the budget, or taken for free where it is public (`privet.estimators.counting`).
+        above zero. Many classes get a base alone up to middling signals. Never compared with the data. None: a noisy
+        number is bought with a small part of the budget, or taken for free where it is public
+        (`privet.estimators.counting`).
         "unknown": do without.
     random_state : int, RandomState, Generator or None
         Seeds what is public: the orders of categories, and which features are measured where there are too many for

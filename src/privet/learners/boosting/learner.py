@@ -140,11 +140,8 @@ class Boosting:
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> BoostingPlan:
         """Divide the budget over bins, base and rounds; the rounds' total is fixed, what each gets is not."""
-        if encoding.n_classes:
-            asked = self.n_trees is not None or self.max_depth is not None
-            first = outline(encoding, share, hints.n_rows, terms.steps, trees_asked=asked)
-        else:
-            first = outline_for_regression(encoding, share, hints.n_rows, terms.steps)
+        outlined = outline if encoding.n_classes else outline_for_regression
+        first = outlined(encoding, share, hints.n_rows, terms.steps)
 
         def divided(share: Share | None) -> BoostingPlan:
             return self._divided(encoding, terms, share, hints, first)

@@ -29,8 +29,9 @@ from privet.schema.encoding import Encoding
 QUANTILE_LEVELS, LARGE_QUANTILE_LEVELS = 4, 6  # 16 cells of a numeric feature by private quantiles, or 64
 NOTHING, ALL = Fraction(0), Fraction(1)
 BINS_PART, BASE_PART, LARGE_SIGNAL_BASE_PART = Fraction(1, 10), Fraction(3, 10), Fraction(3, 20)
-DESCENT_PART, LARGE_SIGNAL_DESCENT_PART = Fraction(3, 20), Fraction(1, 20)  # where rounds come after it
-DESCENT_STEPS, DESCENT_STEPS_ALONE = 30, 60
+DESCENT_PART, LARGE_SIGNAL_DESCENT_PART = Fraction(3, 20), Fraction(1, 20)  # where trees come after it
+DESCENT_PART_BEFORE_STUMPS = Fraction(3, 5)
+DESCENT_STEPS, DESCENT_STEPS_LONG = 30, 60
 MOST_COLUMNS_OF_DESCENT = 4_000  # beyond this a fit would take long
 START_PART = Fraction(1, 20)  # where there are too many columns for a regression
 SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
@@ -44,10 +45,11 @@ LARGE_PURE_SIGNAL, LARGE_PURE_SIGNAL_MANY_CLASSES = 20_000, 10_000  # more and d
 PURE_SIGNAL_FOR_EACH_FEATURE, FEWEST_FEATURES = 25, 3  # many classes: where there is less for each, fewer are measured
 
 # zCDP: from which n^2 rho on something pays off.
-# For each unit of a record's size, which grows with the number of features, and each two classes: below the first, so
-# few things can be asked that pure epsilon wins; between the two, gradient descent alone; then trees.
-STRENGTH_FOR_DESCENT, STRENGTH_FOR_TREES = 50, 30_000
-SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # where trees are asked for: trees in place of stumps
+SIGNAL_FOR_ZCDP, SIGNAL_FOR_ZCDP_MANY_FEATURES = 150, 600  # two classes: below, so few stumps that pure epsilon wins
+SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
+# The strength of a signal (`strength_of`) between which gradient descent does best: many classes, alone; two classes,
+# before stumps, which find what is in a single feature of many.
+STRENGTHS_MANY_CLASSES, STRENGTHS_TWO_CLASSES = (50, 30_000), (500, 10_000)
 LARGE_SIGNAL = 1_000_000  # deeper trees and finer cells
 SIGNAL_FOR_EACH_COLUMN = 5_000  # two classes with many features: a base by gradient descent
 
@@ -87,20 +89,18 @@ class Outline:
     ranks: RankCounts | None = None
 
 
-def outline(
-    encoding: Encoding, share: Share | None, n_rows: int | None, steps: int, *, trees_asked: bool = False
-) -> Outline:
+def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: int) -> Outline:
     """Return how to begin, from public facts: the kind of guarantee, the features, a guess at the number of records.
 
     For classes; a regression target has rules of its own (`privet.learners.boosting.regression_outline`).
     Where the signal is small, many questions would only get noise for answers. Without a guess at the number of
-    records a moderate signal is assumed. Where a user asks for trees, two classes have some whatever the signal.
+    records a moderate signal is assumed.
     """
     if share is not None and share.epsilon is not None:
         return _pure(encoding, None if n_rows is None else signal_of(share, n_rows, steps), n_rows)
     if share is None or n_rows is None:
         return _binned(_regression(encoding, "l2"), BASE_PART, 60, 3)
-    return _concentrated(encoding, signal_of(share, n_rows, steps), n_rows, trees_asked=trees_asked)
+    return _concentrated(encoding, signal_of(share, n_rows, steps), n_rows)
 
 
 def is_better_pure(encoding: Encoding, terms: Terms, asked: Share, pure: Share, n_rows: int | None) -> bool:
@@ -112,7 +112,8 @@ def is_better_pure(encoding: Encoding, terms: Terms, asked: Share, pure: Share, 
     if n_rows is None or not encoding.n_classes:
         return False
     if encoding.n_classes == 2:
-        return strength_of(encoding, signal_of(asked, n_rows, terms.steps)) < STRENGTH_FOR_DESCENT
+        few = SIGNAL_FOR_ZCDP_MANY_FEATURES if encoding.n_features > MANY_FEATURES else SIGNAL_FOR_ZCDP
+        return signal_of(asked, n_rows, terms.steps) < few
     of_asked, of_pure = (outline(encoding, share, n_rows, terms.steps) for share in (asked, pure))
     if of_asked.n_trees or of_pure.n_trees:
         return False
@@ -193,27 +194,30 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
     return Outline(NOTHING, Fraction(1, 2), 0, base, 16, 2, SPLIT_PART)
 
 
-def _concentrated(encoding: Encoding, signal: float, n_rows: int, *, trees_asked: bool) -> Outline:
+def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
     large, strength = signal > LARGE_SIGNAL, strength_of(encoding, signal)
-    descent = DescentBase(n_rows, DESCENT_STEPS_ALONE)
-    descends = strength >= STRENGTH_FOR_DESCENT and descent.columns.n_columns(encoding) <= MOST_COLUMNS_OF_DESCENT
-    if descends and strength < STRENGTH_FOR_TREES and not (trees_asked and encoding.n_classes == 2):
-        # No rounds: all noise is Gaussian and fixed in advance.
-        return Outline(BINS_PART, ALL, 0, descent, ranks=RankCounts(n_rows))
+    descent, ranks = DescentBase(n_rows, DESCENT_STEPS_LONG), RankCounts(n_rows)
+    fits = descent.columns.n_columns(encoding) <= MOST_COLUMNS_OF_DESCENT
     if encoding.n_classes > 2:
-        if strength < STRENGTH_FOR_TREES:
+        few, enough = STRENGTHS_MANY_CLASSES
+        if few <= strength < enough and fits:
+            # No rounds: all noise is Gaussian and fixed in advance.
+            return Outline(BINS_PART, ALL, 0, descent, ranks=ranks)
+        if strength < enough:
             return _base_alone(HistogramBase(n_rows))
         rounds = _binned(None, START_PART, *((30, 5, LARGE_QUANTILE_LEVELS) if large else (60, 2)))
-        return replace(rounds, base=descent, base_part=DESCENT_PART) if descends else rounds
-    stumps = signal < SIGNAL_FOR_TREES_TWO_CLASSES
+        return replace(rounds, base=descent, base_part=DESCENT_PART) if fits else rounds
+    few, enough = STRENGTHS_TWO_CLASSES
+    if few <= strength < enough and fits:
+        return Outline(BINS_PART, DESCENT_PART_BEFORE_STUMPS, 0, descent, 16, 1, ranks=ranks)
     if encoding.n_features > MANY_FEATURES:
-        if stumps:
+        if signal < SIGNAL_FOR_TREES_TWO_CLASSES:
             return _rounds_alone(1)
         return _after_descent(_rounds_alone(5 if large else 2, 30), encoding, signal, n_rows)
     regression = _regression(encoding, "l2")
-    if stumps:
-        alone = _rounds_alone(1)
-        return alone if regression is None else replace(alone, base=regression, base_part=Fraction(1, 2))
+    if signal < SIGNAL_FOR_TREES_TWO_CLASSES:
+        stumps = _rounds_alone(1)
+        return stumps if regression is None else replace(stumps, base=regression, base_part=Fraction(1, 2))
     if large:
         return _binned(regression, LARGE_SIGNAL_BASE_PART, 30, 5, LARGE_QUANTILE_LEVELS)
     return _binned(regression, BASE_PART, 60, 2)
