@@ -191,9 +191,9 @@ def page(table: pd.DataFrame) -> str:
         "AUC descent is ahead, on average over samples: for two classes, of stumps or trees (or pure epsilon, where "
         "that is planned without it); for more classes, of class histograms alone, or of pure ones.",
         "",
-        f"The outline takes descent alone for more classes from {few} to {enough:,}, then descent before trees; for two "
-        f"classes descent before stumps from {few_two} to {enough_two:,}. That was chosen on such samples, so this is "
-        "not a test of it. pol is shown apart: one or two of its 48 features decide, by a threshold.",
+        f"The outline takes descent alone for more classes from {few} to {enough:,}, then descent before trees; for "
+        f"two classes descent before stumps from {few_two} to {enough_two:,}. That was chosen on such samples, so this "
+        "is not a test of it. pol is shown apart: one or two of its 48 features decide, by a threshold.",
         "",
         "| strength | two classes: alone | before stumps | samples | without pol: alone | before stumps | "
         "more classes: alone | before trees | samples |",

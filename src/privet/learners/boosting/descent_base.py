@@ -96,7 +96,7 @@ class DescentBase:
         refuse_pure(share)
         for_classes, of_step = (times(share, part) for part in (CLASSES_PART, (1 - CLASSES_PART) / self.steps))
         two = encoding.n_classes == 2
-        largest = self.size(encoding) * (LARGEST_GRADIENT if two else LARGEST_GRADIENT_MANY_CLASSES) * ONE**2
+        largest = self.columns.cap(encoding) * (LARGEST_GRADIENT if two else LARGEST_GRADIENT_MANY_CLASSES) * ONE**2
         moved = self.columns.most_values(encoding) * (1 if two else encoding.n_classes)
         return DescentPlan(
             self,
@@ -108,10 +108,6 @@ class DescentBase:
                 for number in range(self.steps)
             ),
         )
-
-    def size(self, encoding: Encoding) -> int:
-        """Return the largest squared size of a record, in the columns' units."""
-        return self.columns.cap(encoding)
 
     def run(
         self,

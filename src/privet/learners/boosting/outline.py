@@ -136,7 +136,7 @@ def strength_of(encoding: Encoding, signal: float) -> float:
 
     A record's size in all columns is what their noise is paid for, and with many classes there are sums for each.
     """
-    size = DescentBase(1, 1).size(encoding) / WEIGHT**2
+    size = AdditiveBase().cap(encoding) / WEIGHT**2
     return signal / (size * encoding.n_classes / 2)
 
 
@@ -197,7 +197,7 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
 def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
     large, strength = signal > LARGE_SIGNAL, strength_of(encoding, signal)
     descent, ranks = DescentBase(n_rows, DESCENT_STEPS_LONG), RankCounts(n_rows)
-    fits = descent.columns.n_columns(encoding) <= MOST_COLUMNS_OF_DESCENT
+    fits = AdditiveBase().n_columns(encoding) <= MOST_COLUMNS_OF_DESCENT
     if encoding.n_classes > 2:
         few, enough = STRENGTHS_MANY_CLASSES
         if few <= strength < enough and fits:
