@@ -19,10 +19,10 @@ of the tuning sets, and the second of the rules above now holds for smaller sign
 cells for middling signals were given up again, which the tuning sets cannot tell from 16. docs/learners/boosting.md has
 ranks without these. Later it was reported that plain additive models are ahead on some kept-away tables with many
 features; that prompted a base by gradient descent, whose rule was chosen on samples of the tuning sets and on made-up
-tables (``wide.py``). Then ranks behind linear peers (``new_peers.py``), most of all with many classes, prompted descent for
-middling signals, chosen on such samples as well (``descent.py``). For two classes descent alone and descent before stumps
-are equally good there on average; results on other sets were seen for the one that was tried first, alone, and a
-large loss on kr_vs_kp and vote, as on pol among the tuning sets, decided for the other.
+tables (``wide.py``). Then ranks behind linear peers (``new_peers.py``), most of all with many classes, prompted descent
+for middling signals, chosen on such samples as well (``descent.py``). For two classes descent alone and descent before
+stumps are equally good there on average; results on other sets were seen for the one that was tried first, alone, and
+a large loss on kr_vs_kp and vote, as on pol among the tuning sets, decided for the other.
 """
 
 from __future__ import annotations

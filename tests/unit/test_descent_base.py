@@ -22,6 +22,8 @@ from privet.learners.boosting.learner import Boosting
 from privet.learners.boosting.rank_counts import FINE, RankCounts
 from privet.learners.boosting.regression_base import AdditiveBase
 from privet.mechanisms.release import noise_source, open_release
+from privet.privacy.accounts import slots
+from privet.privacy.accounts.slots import Slot
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
 from privet.tables import MemoryTable, ParquetTable
@@ -245,6 +247,9 @@ def test_descent_alone_spends_what_the_exact_delta_of_its_noise_allows_and_no_mo
     by_rho = alone._plan(alone._learner_for, three, 700, Circumstances(noise_source(), by_rho=True)).stated
     assert not by_rho.beyond_rho, "accounts add up rho"
     assert by_rho.cost.rho < plan.cost.rho
+    slot = Slot.of(3, plan)
+    assert sum(times for _, times in slot.planned) == len(by_rho.events), "a slot is for what a fit charges there"
+    assert slots._by_rho(plan).events == by_rho.events
 
 
 def test_a_fit_is_charged_what_was_planned_and_is_the_same_for_records_out_of_memory(tmp_path):
