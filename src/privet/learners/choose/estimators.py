@@ -97,9 +97,9 @@ class _Chosen(PrivateEstimator):
         learner: Learner[Any] = self._estimator(n_rows)._learner()
         return learner
 
-    def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
-        """Return what the chosen learner would ask for, which may be a stronger guarantee."""
-        allowance: Allowance | None = self._estimator(hints.n_rows)._allowance(encoding, terms, hints)
+    def _stronger(self, asked: Allowance, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance:
+        """Return what the chosen learner would ask for."""
+        allowance: Allowance = self._estimator(hints.n_rows)._stronger(asked, encoding, terms, hints)
         return allowance
 
     def _calibrated_as(self, n_rows: int) -> str:
