@@ -73,7 +73,7 @@ def test_a_number_is_bought_with_a_stated_part_and_the_whole_is_what_was_asked_f
         assert planned.delta == delta
     with privet.budget(epsilon=1.0, delta=delta) as budget:
         model.fit(*records())
-        assert (budget.spent, budget.spent_delta) == (1.0, delta)
+        assert (budget.spent, budget.spent_delta) == (1.0, planned.delta)
         with pytest.raises(BudgetError):
             model.fit(*records())
     assert model.privacy_.cost == planned.cost

@@ -282,6 +282,13 @@ def test_accounts_that_add_up_rhos_are_charged_for_a_plan_by_rho(tmp_path):
     assert has_alternatives(outside.composition)
 
 
+def test_where_no_number_would_decide_otherwise_the_pure_guarantee_is_claimed():
+    planned = RandomDecisionForestClassifier(1.0, 1e-6, TWO, composition="disjoint").plan()
+    assert (planned.epsilon, planned.delta) == (1.0, 0.0)
+    assert not has_alternatives(planned.composition)
+    assert planned.events[0].name == COUNT_NAME
+
+
 def test_a_certificate_uses_a_rho_that_is_true_of_all_alternatives():
     planned = BoostingClassifier(0.5, 1e-6, TWO).plan()
     assert Guarantee.of(planned).rho == planned.cost.rho >= Fraction(99, 200) ** 2 / 2

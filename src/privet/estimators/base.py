@@ -205,6 +205,8 @@ class PrivateEstimator(Forecasting, Explained, ShownInNotebooks, BaseEstimator, 
         counts = n_rows_hint is None and schema.inferred is None
         if counts and buys_count(learner, encoding, None if allowance is None else allowance.whole):
             learner = CountedFirst(make, learner.bins, self._stronger)
+            if allowance is not None and learner.is_always_pure(allowance, encoding, terms, hints):
+                allowance = allowance.pure
         else:
             allowance = self._allowance(encoding, terms, hints)
         share = None if allowance is None else allowance.whole

@@ -38,6 +38,7 @@ MOST_PART, LEAST_PART = Fraction(1, 20), Fraction(1, 100)
 # Rules need an order of magnitude. A first number that is so many times its own noise has that, and the rest of the
 # count's part is left to the learner.
 CLEAR = 8
+MOST_DIGITS = 16  # of numbers of records that are looked at before one is known
 DIGITS = 2  # of the number that learners plan with: their rules need its order of magnitude
 
 MakeLearner = Callable[[int | None], Learner[Any]]  # from a number of records, or from none, to the learner
@@ -186,6 +187,13 @@ class CountedFirst:
     stronger: Stronger
     tell: Callable[[int | None], None] | None = None
 
+    def is_always_pure(self, asked: Allowance, encoding: Encoding, terms: Terms, hints: Hints) -> bool:
+        """Whether no number would decide for a delta, so that the stronger guarantee can be claimed from the start."""
+        if asked.rho is None or hints.shared_coins:
+            return False
+        numbers = (Hints(10**digits) for digits in reversed(range(MOST_DIGITS)))  # most need a delta for many records
+        return all(self.stronger(asked, encoding, terms, known).rho is None for known in numbers)
+
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> CountedPlan:
         """Set aside the parts for one look and for two."""
         assert share is not None  # a model without privacy buys nothing
@@ -197,7 +205,7 @@ class CountedFirst:
         left, rest = _left_of(share, first), _left_of(share, both)
 
         def examples() -> Iterator[Composition]:
-            for digits in range(16):
+            for digits in range(MOST_DIGITS):
                 number = 10**digits
                 clear = again is None or count is None or number >= CLEAR * count.deviation
                 known = Hints(number, hints.shared_coins)

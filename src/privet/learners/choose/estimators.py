@@ -178,8 +178,8 @@ class PrivetClassifier(_Chosen, PrivateClassifier):
     Notes
     -----
     *Privacy.* That of the chosen learner. The choice depends on the goal, epsilon and the hint, or on a noisy number of
-    records (sensitivity one, a small part of the budget). The remaining part is fixed in advance, and a filter holds
-    it; see `privet.estimators.counting`.
+    records (sensitivity one, a small part of the budget). The remaining part is fixed in advance, and the ledger holds
+    whatever is chosen to it; see `privet.estimators.counting`.
 
     The rules are a table (`privet.learners.choose.rules`) that ``benchmarks/choose.py`` makes from measurements;
     docs/choosing.md has it.
