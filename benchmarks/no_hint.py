@@ -2,11 +2,13 @@
 
     python benchmarks/no_hint.py --data FOLDER               # goes on where a stopped run was
     python benchmarks/no_hint.py --data FOLDER --minutes 9
+    python benchmarks/no_hint.py --data FOLDER --told hint bought --guarantees approximate
     python benchmarks/no_hint.py --data FOLDER --report-only
 
 On all tasks of the arena. A hint is the number of training records rounded to one digit. Learners that do not plan with
 that number are left out, since nothing is bought for them. Small tables, where a fit takes no time and much hangs on
-chance, have more splits. Written to ``docs/results``: ``no_hint.csv`` and ``no_hint.md``.
+chance, have more splits. Written to ``docs/results``: ``no_hint.csv`` and ``no_hint.md``. Rows of the CSV that are not
+measured, or not on all splits, stay as they are, and the page says which kinds of rows are from before.
 """
 
 from __future__ import annotations
@@ -30,8 +32,8 @@ from privet.estimators.registry import estimator_class
 
 LEARNERS = ("Boosting", "RandomDecisionForest", "PrivaTree", "MultinomialForest")
 HINTS = ("hint", "bought", "unknown")
+GUARANTEES = {"pure": 0.0, "approximate": 1e-6}
 EPSILONS = (0.1, 0.5, 1.0)
-DELTA = 1e-6
 FEW_ROWS, SPLITS_OF_FEW_ROWS, SPLITS = 2_500, 20, 5
 COMMAND = "python benchmarks/no_hint.py --data FOLDER"
 
@@ -75,14 +77,25 @@ def splits_of(task: Task) -> int:
     return SPLITS_OF_FEW_ROWS if task.n_rows < FEW_ROWS else SPLITS
 
 
-def measured(tasks: Sequence[Task], cells: Cells, minutes: float) -> None:
+def measured(tasks: Sequence[Task], cells: Cells, minutes: float, methods: Sequence[Hinted]) -> None:
     """Train what is missing, small tables first."""
     until = time.monotonic() + 60 * minutes
-    methods = [Hinted(*each) for each in ((a, b, c) for a in LEARNERS for b in HINTS for c in (0.0, DELTA))]
     for task in sorted(tasks, key=lambda task: task.n_rows):
         problem = data.load(task) if time.monotonic() < until else None
         if problem is not None:
             fill([problem], methods, cells, EPSILONS, splits_of(task), until)
+
+
+KEYS = ["task", "rivals", "method", "epsilon"]
+
+
+def with_earlier(means: pd.DataFrame, tasks: Sequence[Task], published: Path) -> pd.DataFrame:
+    """Return new rows that are means over all splits, and those of the CSV where there are none."""
+    wanted = means.task.map({task.name: splits_of(task) for task in tasks})
+    new = means[means.splits == wanted].assign(earlier=False)
+    before = pd.read_csv(published).assign(earlier=True)
+    both = pd.concat([new, before]).drop_duplicates(KEYS)
+    return both.sort_values(KEYS, ignore_index=True)
 
 
 def differences(means: pd.DataFrame, tasks: Sequence[Task]) -> Iterator[dict[str, object]]:
@@ -111,7 +124,19 @@ def differences(means: pd.DataFrame, tasks: Sequence[Task]) -> Iterator[dict[str
             yield row
 
 
-def page(table: pd.DataFrame) -> str:
+def of_earlier_runs(means: pd.DataFrame) -> str:
+    """Say which kinds of rows were not measured this time; nothing where all were."""
+    named: dict[str, list[str]] = {}
+    for (guarantee, method), part in means.groupby(["rivals", "method"]).earlier.mean().items():
+        if part:
+            learner, _, hint = method.rpartition(", ")
+            some = learner if part == 1 else f"{learner} ({part:.0%} of its rows)"
+            named.setdefault(f"{guarantee}, {hint}", []).append(some)
+    kinds = [f"{kind} ({', '.join(of) if len(of) < len(LEARNERS) else 'all'})" for kind, of in named.items()]
+    return f"Of an earlier run: {'; '.join(sorted(kinds))}." if kinds else ""
+
+
+def page(table: pd.DataFrame, earlier: str) -> str:
     """Write means over all tasks."""
     text = [
         "# Without a hint of the number of records",
@@ -121,7 +146,9 @@ def page(table: pd.DataFrame) -> str:
         "*Hint*: the number of training records rounded to one digit. *Bought*: `n_rows_hint=None`, which spends a",
         "hundredth of the budget on it, and up to a twentieth where a table is small. *Unknown*:",
         '`n_rows_hint="unknown"`. These two in points above or below the hint, with the standard error that chance in',
-        f"splits and noise gives to the difference. delta = {DELTA:g} where the guarantee is approximate.",
+        f"splits and noise gives to the difference. delta = {GUARANTEES['approximate']:g} where the guarantee is",
+        "approximate.",
+        *([earlier] if earlier else []),
         "",
         "| learner | guarantee | epsilon | hint | bought | unknown |",
         "|---|---|---|---|---|---|",
@@ -144,6 +171,9 @@ def main(given: Sequence[str] | None = None) -> int:
     parser = arguments.parser(__doc__)
     parser.add_argument("--cells", type=Path, default=arguments.ROOT / "results" / "no_hint", help="kept out of git")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="go on in another run after so many")
+    parser.add_argument("--learners", nargs="+", choices=LEARNERS, default=LEARNERS)
+    parser.add_argument("--told", nargs="+", choices=HINTS, default=HINTS, help="what learners know of the number")
+    parser.add_argument("--guarantees", nargs="+", choices=list(GUARANTEES), default=list(GUARANTEES))
     parser.add_argument("--report-only", action="store_true")
     options = parser.parse_args(given)
     warnings.simplefilter("ignore")  # of deltas that are large for very small tables
@@ -151,11 +181,18 @@ def main(given: Sequence[str] | None = None) -> int:
     tasks = [task for task in data.tasks(options.data) if task.name in set(published.task)]
     cells = Cells(options.cells)
     if not options.report_only:
-        measured(tasks, cells, options.minutes)
-    means = ranks.table(cells)
-    means.to_csv(options.out / "no_hint.csv", index=False, float_format="%.5g", lineterminator="\n")
+        methods = [
+            Hinted(learner, told, GUARANTEES[guarantee])
+            for learner in options.learners
+            for told in options.told
+            for guarantee in options.guarantees
+        ]
+        measured(tasks, cells, options.minutes, methods)
+    means = with_earlier(ranks.table(cells), tasks, arguments.ROOT / "docs" / "results" / "no_hint.csv")
+    shown = means.drop(columns="earlier")
+    shown.to_csv(options.out / "no_hint.csv", index=False, float_format="%.5g", lineterminator="\n")
     table = pd.DataFrame(differences(means, tasks))
-    (options.out / "no_hint.md").write_text(page(table), "utf-8")
+    (options.out / "no_hint.md").write_text(page(table, of_earlier_runs(means)), "utf-8")
     return 0
 
 

@@ -13,7 +13,7 @@ from privet import Categorical, MatrixForestClassifier, RandomDecisionForestClas
 from privet.errors import BudgetError
 from privet.privacy.accounts.limits import Limit
 from privet.privacy.accounts.slots import Slot
-from privet.privacy.events import Cost, Event, Filter, Mechanism, Parallel, Sequential, readable
+from privet.privacy.events import Cost, Either, Event, Filter, Mechanism, Parallel, Sequential, readable
 from privet.privacy.exact_delta import delta_of_release
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Share, Terms
@@ -193,10 +193,15 @@ def test_a_fit_states_what_was_asked_for_and_its_true_rho_and_so_does_its_file(l
     assert (block.spent, block.spent_delta) == (1.0, 1e-6)
 
 
-def test_a_number_that_was_bought_first_leaves_noise_to_rho():
-    plan = RandomDecisionForestClassifier(**BUDGET, n_trees=20).plan()
-    assert [type(part) for part in plan.composition.parts] == [Event, Filter]
-    assert plan.rho == readable(ASKED.rho)
+def test_a_number_that_was_bought_first_leaves_noise_to_its_exact_delta_at_what_is_left():
+    bought = RandomDecisionForestClassifier(**BUDGET, n_trees=20).fit(X, Y)
+    count, alternative = bought.privacy_.composition.parts
+    assert [type(part) for part in (count, alternative)] == [Event, Either]
+    (noise,) = [event for event in alternative.events() if event.mechanism is Mechanism.GAUSSIAN]
+    left = Allowance.of(1 - sum(event.cost.epsilon for event in bought.privacy_.events[:2]), 1e-6)
+    assert noise.cost.rho > left.rho * Fraction(19, 20), "more than zCDP would leave it beside the choice"
+    assert bought.privacy_.epsilon == 1.0
+    assert bought.privacy_.cost == bought.plan().cost
 
 
 @EACH

@@ -27,7 +27,7 @@ from privet.audit.whole import tiny_subject
 from privet.errors import BudgetError, NonPrivateWarning, ParameterError, PrivacyLeakWarning
 from privet.estimators.counting import AGAIN_NAME, CLEAR, COUNT_NAME, LEAST_PART, CountedFirst, _Seen, about, count_part
 from privet.privacy.events import Cost, Filter, has_mixture
-from privet.privacy.terms import Allowance, Terms
+from privet.privacy.terms import Allowance, Share, Terms
 from privet.tables import ParquetTable
 
 FEATURES = {"x": Numeric(0, 1), "c": Categorical(["a", "b"])}
@@ -68,11 +68,12 @@ def test_a_number_is_bought_with_a_stated_part_and_the_whole_is_what_was_asked_f
         assert (count.cost.epsilon, rest.cost.epsilon) == (part, 1 - part)
         assert planned.cost.rho == count.cost.rho + (1 - part) ** 2 / 2, "a pure fit costs a finite rho as well"
     else:
-        assert count.cost.rho == planned.allowance.rho * part
-        assert planned.cost.rho == planned.allowance.rho
+        assert (count.cost.epsilon, rest.epsilon, rest.delta) == (part, 1 - part, planned.allowance.delta)
+        assert planned.cost.rho == part**2 / 2 + (1 - part) ** 2 / 2, "what the pure alternative costs, the largest"
+        assert planned.delta == delta
     with privet.budget(epsilon=1.0, delta=delta) as budget:
         model.fit(*records())
-        assert budget.spent == 1.0
+        assert (budget.spent, budget.spent_delta) == (1.0, planned.delta)
         with pytest.raises(BudgetError):
             model.fit(*records())
     assert model.privacy_.cost == planned.cost
@@ -131,14 +132,13 @@ def test_what_was_bought_is_what_is_planned_with():
 def test_a_small_table_is_counted_twice_and_a_large_one_keeps_the_rest_for_learning(n, delta):
     model = PrivaTreeClassifier(0.1, delta, TWO, random_state=0)
     planned = model.plan()
-    first, share = planned.events[0], planned.allowance.whole
+    first, epsilon = planned.events[0], planned.allowance.epsilon
     spent = model.fit(*records(n)).privacy_.events
     assert spent[0] == first
     if n < CLEAR * first.deviation:
         assert spent[1] == planned.plan.again
         both = sum((event.cost for event in spent[:2]), Cost.nothing())
-        whole, part = (both.epsilon, share.epsilon) if share.rho is None else (both.rho, share.rho)
-        assert whole == part * count_part(Terms(), share)
+        assert both.epsilon == epsilon * count_part(Terms(), Share(epsilon=epsilon))
     else:
         assert AGAIN_NAME not in [event.name for event in spent]
     learned = spent[2:] if n < CLEAR * first.deviation else spent[1:]

@@ -53,8 +53,13 @@ def test_many_questions_are_asked_in_zero_concentrated_privacy(make):
 def test_a_fit_states_what_its_plan_states(make):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.random((300, 4)), columns=list(FEATURES))
-    model = make(1.0, 1e-6, SCHEMA).fit(X, np.where(X["x0"] > 0.5, "yes", "no"))
-    assert (model.privacy_.epsilon, model.privacy_.delta) == (model.plan().epsilon, model.plan().delta) == (1.0, 0.0)
+    # Without a hint a count decides, and might have decided for the delta; of a single tree no number does.
+    bought = 0.0 if make is PrivaTreeClassifier else 1e-6
+    for hint, delta in ((300, 0.0), (None, bought)):
+        model = make(1.0, 1e-6, SCHEMA, n_rows_hint=hint).fit(X, np.where(X["x0"] > 0.5, "yes", "no"))
+        assert (model.privacy_.epsilon, model.privacy_.delta) == (1.0, delta)
+        assert (model.plan().epsilon, model.plan().delta) == (1.0, delta)
+        assert all(event.cost.epsilon is not None for event in model.privacy_.events), "it was pure all the same"
 
 
 def test_private_quantiles_keep_the_delta_since_there_are_many_of_them():

@@ -23,7 +23,7 @@ from privet.mechanisms.joint_exponential import scores_of_cuts
 from privet.mechanisms.release import Coins, Outcomes, Release
 from privet.parameters import public_rng
 from privet.privacy import laws
-from privet.privacy.events import Event, Mechanism
+from privet.privacy.events import Composition, Either, Event, Mechanism, Sequential, has_alternatives
 from privet.privacy.ledger import Ledger
 from privet.privacy.plan import Plan
 from privet.privacy.terms import Allowance, Terms
@@ -67,6 +67,8 @@ class Path:
         Name and law of the last selection, if it was left open.
     noises : tuple of NoisyValues
         What additive noise was asked for.
+    pure : bool
+        Whether all that was charged has a pure epsilon.
     """
 
     seen: Seen
@@ -74,6 +76,7 @@ class Path:
     laws: tuple[NDArray[np.float64], ...]
     last: tuple[str, NDArray[np.float64]] | None
     noises: tuple[NoisyValues, ...]
+    pure: bool
 
 
 @dataclass(frozen=True)
@@ -90,17 +93,19 @@ class ForcedParts(Coins):
 class Enumerating:
     """Outcomes for one run: forced as far as they go, the first candidate of every row afterwards."""
 
-    def __init__(self, forced: Sequence[Winners], n_records: int) -> None:
+    def __init__(self, forced: Sequence[Winners], n_records: int, answer: int = 0) -> None:
         self._forced = list(forced)
         self._n_records = n_records
+        self._answer_to_noise = answer
+        self.pure = False  # known at the end of the run
         self.questions: list[tuple[str, NDArray[np.float64], bool]] = []
         self.noises: list[NoisyValues] = []
         self.free: list[tuple[str, Winners]] = []
 
     def noisy(self, values: IntArray, event: Event) -> IntArray:
-        """Keep what was measured; the learner goes on with zeros."""
+        """Keep what was measured; the learner goes on with zeros, or with another number for all of them."""
         self.noises.append(NoisyValues(event, values.copy()))
-        return np.zeros_like(values)
+        return np.full_like(values, self._answer_to_noise)
 
     def choose(self, scores: IntArray, event: Event) -> IntArray:
         """Compute the law of each row's winner; force the outcome."""
@@ -146,6 +151,8 @@ class Subject:
     levels : int or None
         Levels of a regression target; None for all that the schema has, which is sharper where nothing is chosen among
         them.
+    answer : int
+        What a learner goes on with in place of every noisy number. A large one leads to what is done for many records.
     """
 
     learner: Learner[Any]
@@ -154,6 +161,7 @@ class Subject:
     seed: int = 0
     hints: Hints = field(default_factory=Hints)
     levels: int | None = FEW_LEVELS
+    answer: int = 0
 
     def paths(self, data: CodeDataSet) -> list[Path]:
         """Return all runs of `grow` on a data set, one for each combination of forced outcomes and coins."""
@@ -174,12 +182,12 @@ class Subject:
         return found
 
     def _run(self, data: CodeDataSet, forced: tuple[Winners, ...]) -> Enumerating:
-        outcomes = Enumerating(forced, len(data))
-        self.run(data, outcomes)
+        outcomes = Enumerating(forced, len(data), self.answer)
+        outcomes.pure = self.run(data, outcomes)
         return outcomes
 
-    def run(self, data: CodeDataSet, outcomes: Outcomes) -> None:
-        """Grow once on a data set; all answers come from `outcomes`."""
+    def run(self, data: CodeDataSet, outcomes: Outcomes) -> bool:
+        """Grow once on a data set; all answers come from `outcomes`. Say whether all charges have a pure epsilon."""
         encoding, terms, plan = self._public
         records = np.array(data, dtype=np.int64).reshape(len(data), encoding.n_features + 1)
         table = MemoryTable(
@@ -188,8 +196,9 @@ class Subject:
             records[:, -1].astype(np.int32),
             unlabelled=terms.features_are_public,
         )
-        release = Release(Ledger(terms, self.allowance), outcomes)
-        self.learner.grow(table, release, public_rng(self.seed), plan)
+        ledger = Ledger(terms, self.allowance)
+        self.learner.grow(table, Release(ledger, outcomes), public_rng(self.seed), plan)
+        return _is_pure(ledger.composition)
 
     @cached_property
     def encoding(self) -> Encoding:
@@ -200,11 +209,19 @@ class Subject:
         return encoding
 
     @property
+    def decides(self) -> bool:
+        """Whether the plan decides along the way between pure epsilon and a delta: what is claimed is both of them."""
+        return has_alternatives(self._public[2].whole)
+
+    @property
     def claimed_rho(self) -> Fraction | None:
         """What is claimed in zCDP: what is allowed, or what a plan costs that keeps the guarantee by its exact delta.
 
-        The ledger of every run refuses a plan that costs more than is allowed and does not.
+        The ledger of every run refuses a plan that costs more than is allowed and does not. None where nothing is
+        claimed in zCDP.
         """
+        if self.decides:
+            return None
         allowed, planned = self.allowance.rho, self._public[2].whole.cost.rho
         return allowed if allowed is None or planned is None else max(allowed, planned)
 
@@ -222,7 +239,14 @@ def _path(run: Enumerating, forced: tuple[Winners, ...]) -> Path:
             seen.append((name, outcome))
     last = run.questions[len(forced)][:2] if len(run.questions) > len(forced) else None
     visible = tuple(law for _, law, hidden in run.questions if not hidden)
-    return Path((*seen, *run.free), log_probability, visible, last, tuple(run.noises))
+    return Path((*seen, *run.free), log_probability, visible, last, tuple(run.noises), run.pure)
+
+
+def _is_pure(part: Composition) -> bool:
+    """Whether all that was charged has a pure epsilon; of alternatives, the one that was taken."""
+    if isinstance(part, Sequential | Either):
+        return all(map(_is_pure, part.parts))
+    return part.cost.epsilon is not None
 
 
 def _outcomes(probabilities: NDArray[np.float64]) -> Iterator[Winners]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from privet.audit.at_delta import epsilon_at_delta
 from privet.audit.enumeration import CodeDataSet, CodeRecord, NoisyValues, Path, Seen, Subject
 from privet.errors import AuditError
 from privet.privacy.events import Mechanism
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 
 UNKNOWN = -1  # the code of a label that is not in the schema
+Measure = Literal["epsilon", "rho", "epsilon at delta"]
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,12 @@ class ExactResult:
     loss : float
         For a pure claim the supremum of the absolute log-ratio. For a claim with delta > 0 the largest sum of zCDP
         losses along a run: squared distance over twice the variance for Gaussian noise, an eighth of the squared range
-        of log-ratios for a selection.
+        of log-ratios for a selection. Where a count decides between the two, an epsilon at the claimed delta
+        (`privet.audit.at_delta`).
     claimed : float
         What it is compared with: epsilon, or rho.
-    measure : {"epsilon", "rho"}
-        Which of the two.
+    measure : {"epsilon", "rho", "epsilon at delta"}
+        Which of them.
     witness : Witness or None
         Where it is attained.
     data_sets : int
@@ -67,7 +70,7 @@ class ExactResult:
 
     loss: float
     claimed: float
-    measure: Literal["epsilon", "rho"]
+    measure: Measure
     witness: Witness | None
     data_sets: int
 
@@ -89,20 +92,41 @@ def exact_audit(subject: Subject, max_records: int = 4) -> ExactResult:
     """
     cells = cells_of(subject)
     law = {data: _by_outcome(subject.paths(data)) for data in _data_sets(cells, max_records)}
-    rho = subject.claimed_rho
-    compare = _worst_ratio if rho is None else _concentrated_loss
+    compare = _comparison(subject)
     worst, witness = 0.0, None
     for data, neighbour in _pairs(cells, max_records, subject.schema.neighbours):
         loss, outcome = divergence(law[data], law[neighbour], compare)
         if loss > worst:
             worst, witness = loss, Witness(data, neighbour, outcome)
-    if rho is None:
-        return ExactResult(worst, float(subject.allowance.epsilon), "epsilon", witness, len(law))
-    return ExactResult(worst, float(rho), "rho", witness, len(law))
+    return ExactResult(worst, *claim_of(subject), witness, len(law))
+
+
+def claim_of(subject: Subject) -> tuple[float, Measure]:
+    """Return what a loss is compared with, and how it is measured."""
+    rho = subject.claimed_rho
+    if rho is not None:
+        return float(rho), "rho"
+    return float(subject.allowance.epsilon), "epsilon at delta" if subject.decides else "epsilon"
 
 
 Law = dict[Seen, list[Path]]
 Compare = Callable[[list[Path], list[Path]], float]
+
+
+def _comparison(subject: Subject) -> Compare:
+    if subject.claimed_rho is not None:
+        return _concentrated_loss
+    if not subject.decides:
+        return _worst_ratio
+
+    def compare(paths: list[Path], others: list[Path]) -> float:
+        if len({path.pure for path in paths + others}) > 1:
+            return math.inf  # anyone who sees the ledger can tell the two apart
+        if paths[0].pure:
+            return _worst_ratio(paths, others)
+        return _loss_at_delta(paths, others, subject.allowance.delta, subject.allowance.epsilon)
+
+    return compare
 
 
 def divergence(law: Law, other: Law, compare: Compare) -> tuple[float, str]:
@@ -157,14 +181,7 @@ def _concentrated_loss(paths: list[Path], others: list[Path]) -> float:
     a, b = paths[0], others[0]
     if len(a.laws) != len(b.laws) or len(a.noises) != len(b.noises):
         return math.inf
-    total = 0.0
-    for law, other in zip(a.laws, b.laws, strict=True):
-        if law.shape != other.shape or ((law > 0) != (other > 0)).any():
-            return math.inf
-        logs = np.log(law, where=law > 0, out=np.zeros_like(law)) - np.log(
-            other, where=other > 0, out=np.zeros_like(law)
-        )
-        total += float(((logs.max(axis=1) - logs.min(axis=1)) ** 2).sum()) / 8
+    total = sum(width**2 for width in _ranges(a, b)) / 8
     for noise, moved in zip(a.noises, b.noises, strict=True):
         if noise.event != moved.event or noise.values.shape != moved.values.shape:
             return math.inf
@@ -174,6 +191,33 @@ def _concentrated_loss(paths: list[Path], others: list[Path]) -> float:
         else:
             total += distance / (2 * float(noise.event.parameter))
     return total
+
+
+def _ranges(a: Path, b: Path) -> list[float]:
+    """Return how wide the log-ratios of each row of each selection are; infinitely where supports differ."""
+    found: list[float] = []
+    for law, other in zip(a.laws, b.laws, strict=True):
+        if law.shape != other.shape or ((law > 0) != (other > 0)).any():
+            return [math.inf]
+        logs = np.log(law, where=law > 0, out=np.zeros_like(law)) - np.log(
+            other, where=other > 0, out=np.zeros_like(law)
+        )
+        found += (logs.max(axis=1) - logs.min(axis=1)).tolist()
+    return found
+
+
+def _loss_at_delta(paths: list[Path], others: list[Path], delta: Fraction, claimed: Fraction) -> float:
+    """Return the epsilon at delta of a run that did not take the pure alternative."""
+    if len(paths) > 1 or len(others) > 1:
+        raise AuditError("an exact audit of secret coins needs a pure claim; audit it with delta=0")
+    a, b = paths[0], others[0]
+    if len(a.laws) != len(b.laws) or len(a.noises) != len(b.noises):
+        return math.inf
+    ranges = [width for width in _ranges(a, b) if width]
+    noises = list(zip(a.noises, b.noises, strict=True))
+    if math.inf in ranges or any(x.event != y.event or x.values.shape != y.values.shape for x, y in noises):
+        return math.inf
+    return epsilon_at_delta([(x.event, x.values - y.values) for x, y in noises], ranges, delta, claimed)
 
 
 def _worst_of_mixtures(paths: list[Path], others: list[Path]) -> float:

@@ -16,6 +16,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.audit.at_delta import epsilon_at_delta
 from privet.audit.enumeration import CodeDataSet, Subject
 from privet.errors import AuditError
 from privet.mechanisms.joint_exponential import scores_of_cuts
@@ -115,7 +116,8 @@ def loss_along_a_run(subject: Subject, data: CodeDataSet, neighbour: CodeDataSet
     Parameters
     ----------
     subject : Subject
-        The learner and its claim; with delta > 0 the losses are those of zCDP, added up along the run.
+        The learner and its claim; with delta > 0 the losses are those of zCDP, added up along the run, or an epsilon at
+        delta where a count decides.
     data, neighbour : CodeDataSet
         The answers are chosen on the first.
     seed : int
@@ -127,7 +129,7 @@ def loss_along_a_run(subject: Subject, data: CodeDataSet, neighbour: CodeDataSet
         If the learner divides its records by secret coins, or a law is too large to be written down.
     """
     first = Followed(public_rng(seed))
-    subject.run(data, first)
+    pure = subject.run(data, first)
     second = Followed(public_rng(seed), first.asked)
     try:
         subject.run(neighbour, second)
@@ -141,7 +143,9 @@ def loss_along_a_run(subject: Subject, data: CodeDataSet, neighbour: CodeDataSet
             return math.inf, f"{a.event.name}, which is released as it is"
     pairs = [(a, b) for a, b in pairs if not a.is_free]
     where = ", ".join(dict.fromkeys(asked.event.name for asked in first.asked))
-    if subject.allowance.rho is not None:
+    if subject.decides and not pure:
+        return _at_delta(pairs, subject), where
+    if subject.allowance.rho is not None and not subject.decides:
         return sum(_concentrated(a, b) for a, b in pairs), where
     return _pure(pairs), where
 
@@ -188,6 +192,13 @@ def _concentrated(a: Asked, b: Asked) -> float:
         return _noise_moved(a, b) ** 2 / 2
     ratios = _logs(a.measured) - _logs(b.measured)
     return float(((ratios.max(axis=1) - ratios.min(axis=1)) ** 2).sum()) / 8
+
+
+def _at_delta(pairs: Sequence[tuple[Asked, Asked]], subject: Subject) -> float:
+    noises = [(a.event, np.asarray(a.measured - b.measured, dtype=np.int64)) for a, b in pairs if a.is_noise]
+    ratios = [_logs(a.measured) - _logs(b.measured) for a, b in pairs if not a.is_noise]
+    ranges = [width for ratio in ratios for width in (ratio.max(axis=1) - ratio.min(axis=1)).tolist() if width]
+    return epsilon_at_delta(noises, ranges, subject.allowance.delta, subject.allowance.epsilon)
 
 
 def _width(event: Event) -> float:

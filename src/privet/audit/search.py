@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, replace
 
 from privet.audit.enumeration import CodeDataSet, CodeRecord, Subject
-from privet.audit.exact import ExactResult, Witness, cells_of
+from privet.audit.exact import ExactResult, Witness, cells_of, claim_of
 from privet.audit.replay_loss import loss_along_a_run
 from privet.parameters import public_rng
 from privet.randomness.public import PublicRng
@@ -58,10 +58,8 @@ def search(subject: Subject, steps: int, seed: int = 0) -> ExactResult:
         climb.step()
         if climb.best_loss == math.inf:
             break
-    rho = subject.claimed_rho
     witness = None if climb.best is None else Witness(*climb.best.pair, climb.where)
-    claimed = float(subject.allowance.epsilon if rho is None else rho)
-    return ExactResult(climb.best_loss, claimed, "epsilon" if rho is None else "rho", witness, climb.looked_at)
+    return ExactResult(climb.best_loss, *claim_of(subject), witness, climb.looked_at)
 
 
 class _Climb:

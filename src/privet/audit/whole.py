@@ -210,7 +210,7 @@ def tiny_subject(estimator: PrivateEstimator, *, n_trees: int = 2, max_depth: in
     # Whether a count comes first is asked of the estimator itself: one whose depth is limited may not need it.
     whole = estimator._learner()
     if estimator.n_rows_hint is None and buys_count(whole, schema.encoding(whole.bins), allowance.whole):
-        learner = CountedFirst(small._learner_for, learner.bins)
+        learner = CountedFirst(small._learner_for, learner.bins, small._stronger)
     return Subject(learner, schema, allowance)
 
 

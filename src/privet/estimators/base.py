@@ -200,21 +200,35 @@ class PrivateEstimator(Forecasting, Explained, ShownInNotebooks, BaseEstimator, 
         hints, terms = Hints(check_rows_hint(n_rows_hint), under.shared_coins), Terms.of(schema)
         learner = make(hints.n_rows)
         encoding = schema.encoding(learner.bins)
-        allowance = self._allowance(encoding, terms, hints)
+        allowance = self._asked()
+        # Where the schema was read off the data nothing is claimed, and nothing needs to be bought.
+        counts = n_rows_hint is None and schema.inferred is None
+        if counts and buys_count(learner, encoding, None if allowance is None else allowance.whole):
+            learner = CountedFirst(make, learner.bins, self._stronger)
+            if allowance is not None and learner.is_always_pure(allowance, encoding, terms, hints):
+                allowance = allowance.pure
+        else:
+            allowance = self._allowance(encoding, terms, hints)
         share = None if allowance is None else allowance.whole
         if share is not None and under.by_rho:
             share = replace(share, guarantee=None)
-        # Where the schema was read off the data nothing is claimed, and nothing needs to be bought.
-        if n_rows_hint is None and schema.inferred is None and buys_count(learner, encoding, share):
-            learner = CountedFirst(make, learner.bins)
         plan = learner.plan(encoding, terms, share, hints)
         stated = Ledger.stating(terms, allowance, plan.whole, _doubts(schema, under.noise))
         stated.plan = plan
         return _Planned(learner, encoding, plan, stated)
 
-    def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
-        """Return the guarantee to plan with: the one asked for, unless a subclass has a stronger one for free."""
+    def _asked(self) -> Allowance | None:
+        """Return the guarantee that was asked for; None for a model without privacy."""
         return None if self.epsilon is None else Allowance.of(self.epsilon, self.delta)
+
+    def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
+        """Return the guarantee to plan with: the one asked for, unless there is a stronger one for free."""
+        asked = self._asked()
+        return asked if asked is None or asked.rho is None else self._stronger(asked, encoding, terms, hints)
+
+    def _stronger(self, asked: Allowance, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance:
+        """Return ``asked.pure`` where that is no worse for accuracy than what is asked for, which has a delta."""
+        return asked
 
     def _read(self, X: Any, y: Any) -> tuple[Schema, Any, Any]:
         """Return the declared schema, or one read off the data with a warning; and the data, its form checked."""

@@ -1,13 +1,15 @@
 """Learning how many records there are first, where nobody gave a hint.
 
 Learners take their depth, their number of trees and the split of their budget from the number of records. Where that
-is private, a small part of the budget buys a noisy number; where the relation makes it public, it is free.
+is private, a small part of the budget buys a noisy number; where the relation makes it public, it is free. Under a
+delta they also take from it whether they keep pure epsilon, which is cheaper where little is measured.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
@@ -17,9 +19,9 @@ from numpy.typing import NDArray
 
 from privet.estimators.learning import Hints, Learner, Model
 from privet.mechanisms.release import Release
-from privet.privacy.events import Composition, Cost, Event, Filter, Sequential
+from privet.privacy.events import Composition, Cost, Either, Event, Filter, Sequential, has_mixture
 from privet.privacy.plan import Plan
-from privet.privacy.terms import Share, Terms
+from privet.privacy.terms import Allowance, Share, Terms
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
 from privet.tables import Table
@@ -27,6 +29,7 @@ from privet.tables.protocol import Block, IntArray
 
 COUNT_NAME = "number of records"
 AGAIN_NAME = "number of records, a second time"
+LEARNING_NAME = "a model that is planned with that number"
 # The count's part of the budget: what buys noise of so many records, within bounds. On the tuning sets a twentieth did
 # better than a fiftieth at epsilon 0.1, the same at 0.5, and worse at 1.
 ENOUGH_NOISE = 50
@@ -35,9 +38,12 @@ MOST_PART, LEAST_PART = Fraction(1, 20), Fraction(1, 100)
 # Rules need an order of magnitude. A first number that is so many times its own noise has that, and the rest of the
 # count's part is left to the learner.
 CLEAR = 8
+MOST_DIGITS = 16  # of numbers of records that are looked at before one is known
 DIGITS = 2  # of the number that learners plan with: their rules need its order of magnitude
 
 MakeLearner = Callable[[int | None], Learner[Any]]  # from a number of records, or from none, to the learner
+# From the guarantee that is asked for, which has a delta, to the one to keep: that one, or the pure one.
+Stronger = Callable[[Allowance, Encoding, Terms, Hints], Allowance]
 
 
 @runtime_checkable
@@ -95,22 +101,25 @@ class CountedPlan(Plan):
         A first look at the number of records; None where it is public.
     again : Event or None
         A second one, for tables so small that the first says little; None where no more is to be spent on it.
-    learning : Filter
+    learning : Filter or Either
         What the second look and the learner may spend, fixed in advance; how they do depends on the count.
     share, rest : Share
-        What the learner is given, without and with a second look.
+        What is left for the learner, without and with a second look.
     terms : Terms
         Neighbours and unit.
+    shared_coins : bool
+        As in `Hints`.
     examples : callable
         Yields what the learner would plan for numbers of records of every order of magnitude.
     """
 
     count: Event | None
     again: Event | None
-    learning: Filter
+    learning: Filter | Either
     share: Share
     rest: Share
     terms: Terms
+    shared_coins: bool
     examples: Callable[[], Iterator[Composition]]
 
     @property
@@ -148,6 +157,8 @@ class CountedFirst:
         From a number of records to the learner. All of them must have the same `bins`.
     bins : int
         Number of cells of numeric features whose schema does not set it.
+    stronger : callable
+        Whether the learner keeps pure epsilon where a delta is asked for.
     tell : callable, optional
         Called with the number that the other learner plans with: it was released, or is public.
 
@@ -155,8 +166,13 @@ class CountedFirst:
     -----
     *Privacy.* *Adding or removing*: a record changes the number of records that take part by one, and a unit by at
     most its maximum. `Terms` makes noise of that; it gets a stated part of the budget. Whether there is a second look,
-    and what the other learner does with the remaining part, depends on released numbers alone, and a filter
-    (`privet.privacy.events.Filter`) holds their total, so all of it adds up.
+    and what the other learner does with the remaining part, depends on released numbers alone. *Of a pure budget, or of
+    a part of rho*, a filter (`privet.privacy.events.Filter`) holds their total, so all of it adds up. *Of a whole
+    epsilon and delta* the looks are pure, Laplace noise of epsilon_0 together, and the other learner keeps
+    (epsilon - epsilon_0, delta) in the way that the number makes the best one: by pure epsilon, by zCDP, or by the
+    exact delta of a single Gaussian release. `privet.privacy.events.Either` has the proof that the whole keeps
+    (epsilon, delta). It costs more rho than zCDP alone would; under an account that adds up rhos a part of rho is what
+    is planned with.
 
     *Replacing or relabelling a single record*: both tables have the same number of rows, if rows without a known label,
     which do not take part, are counted too. So this number is the same for all neighbours, and using it costs nothing:
@@ -168,26 +184,38 @@ class CountedFirst:
 
     make: MakeLearner
     bins: int
+    stronger: Stronger
     tell: Callable[[int | None], None] | None = None
+
+    def is_always_pure(self, asked: Allowance, encoding: Encoding, terms: Terms, hints: Hints) -> bool:
+        """Whether no number would decide for a delta, so that the stronger guarantee can be claimed from the start."""
+        if asked.rho is None or hints.shared_coins:
+            return False
+        numbers = (Hints(10**digits) for digits in reversed(range(MOST_DIGITS)))  # most need a delta for many records
+        return all(self.stronger(asked, encoding, terms, known).rho is None for known in numbers)
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> CountedPlan:
         """Set aside the parts for one look and for two."""
         assert share is not None  # a model without privacy buys nothing
         public = terms.neighbours != "add_remove" and terms.unit_column is None
-        first, both = (Fraction(0), Fraction(0)) if public else (LEAST_PART, count_part(terms, share))
-        count = None if public else terms.noise(COUNT_NAME, share * first)
-        again = terms.noise(AGAIN_NAME, share * (both - first)) if both > first else None
-        left, rest = share * (1 - first), share * (1 - both)
+        looks = share if share.guarantee is None else Share(epsilon=share.guarantee[0])
+        first, both = (Fraction(0), Fraction(0)) if public else (LEAST_PART, count_part(terms, looks))
+        count = None if public else terms.noise(COUNT_NAME, looks * first)
+        again = terms.noise(AGAIN_NAME, looks * (both - first)) if both > first else None
+        left, rest = _left_of(share, first), _left_of(share, both)
 
         def examples() -> Iterator[Composition]:
-            for digits in range(16):
+            for digits in range(MOST_DIGITS):
                 number = 10**digits
                 clear = again is None or count is None or number >= CLEAR * count.deviation
-                planned = self.make(number).plan(encoding, terms, left if clear else rest, Hints(number)).whole
+                known = Hints(number, hints.shared_coins)
+                planned = self._decided(encoding, terms, left if clear else rest, known).plan.whole
                 yield planned if clear or again is None else Sequential((again, planned))
 
-        learning = Filter("a model that is planned with that number", Cost(left.epsilon, left.rho))
-        return CountedPlan(count, again, learning, left, rest, terms, examples)
+        learning: Filter | Either = Filter(LEARNING_NAME, Cost(left.epsilon, left.rho))
+        if left.guarantee is not None:
+            learning = Either(LEARNING_NAME, *left.guarantee)
+        return CountedPlan(count, again, learning, left, rest, terms, hints.shared_coins, examples)
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: CountedPlan) -> Model:
         """Count, count again if need be, choose, learn."""
@@ -195,15 +223,54 @@ class CountedFirst:
         if plan.count is not None:
             count = table.aggregate(RecordCount())  # exact and private
             seen = _Seen.of(release.noisy(count, plan.count), plan.count)
-        with release.filter(plan.learning):
+        with release.filter(plan.learning) if isinstance(plan.learning, Filter) else release.either(plan.learning):
             if seen is not None and plan.again is not None and seen.number < CLEAR * seen.deviation:
                 seen, share = seen.joined(_Seen.of(release.noisy(count, plan.again), plan.again)), plan.rest
             n_rows = _n_read(table) if seen is None else seen.n_rows
             if self.tell is not None:
                 self.tell(n_rows)
-            learner = self.make(n_rows)
-            planned = learner.plan(table.encoding, plan.terms, share, Hints(n_rows))
-            return learner.grow(table, release, rng, planned)
+            decided = self._decided(table.encoding, plan.terms, share, Hints(n_rows, plan.shared_coins))
+            with decided.within(release):
+                return decided.learner.grow(table, release, rng, decided.plan)
+
+    def _decided(self, encoding: Encoding, terms: Terms, share: Share, hints: Hints) -> _Decided:
+        """Choose learner, guarantee and plan for a number of records; all of them depend on public facts alone."""
+        learner = self.make(hints.n_rows)
+        if share.guarantee is None:
+            return _Decided(learner, learner.plan(encoding, terms, share, hints), None)
+        asked = Allowance.of(*share.guarantee)
+        pure = self.stronger(asked, encoding, terms, hints).rho is None
+        plan = learner.plan(encoding, terms, asked.pure.whole if pure else asked.whole, hints)
+        if pure and hints.shared_coins and has_mixture(plan.whole):  # its epsilon is proven for coins of their own
+            pure, plan = False, learner.plan(encoding, terms, asked.whole, hints)
+        if pure:
+            return _Decided(learner, plan, Filter(LEARNING_NAME, Cost(asked.epsilon, None)))
+        spent = plan.whole.cost.rho
+        assert asked.rho is not None
+        if spent is not None and spent > asked.rho:  # by the exact delta of all that is planned, which a filter is not
+            return _Decided(learner, plan, None)
+        return _Decided(learner, plan, Filter(LEARNING_NAME, Cost(None, asked.rho)))
+
+
+def _left_of(share: Share, part: Fraction) -> Share:
+    """Return what is left when a part was spent: of a whole guarantee, a part of its epsilon."""
+    if share.guarantee is None:
+        return share * (1 - part)
+    epsilon, delta = share.guarantee
+    return Allowance.of(epsilon * (1 - part), delta).whole
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """A learner and its plan; and a total that holds it, where nothing around it does and it may adapt."""
+
+    learner: Learner[Any]
+    plan: Plan
+    total: Filter | None
+
+    def within(self, release: Release) -> AbstractContextManager[None]:
+        """Open the scope that the learner charges in."""
+        return nullcontext() if self.total is None else release.filter(self.total)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from privet.errors import BudgetError, ParameterError
-from privet.privacy.conversions import mixture_epsilon
+from privet.privacy.conversions import epsilon_to_zcdp, mixture_epsilon
 
 
 class Mechanism(StrEnum):
@@ -285,7 +285,64 @@ class Filter(_OfParts):
         return self.cap
 
 
-Composition = Event | Sequential | Parallel | Mixture | Filter
+@dataclass(frozen=True)
+class Either(_OfParts):
+    """One of several mechanisms, decided from released values, each of which keeps one and the same guarantee.
+
+    Parameters
+    ----------
+    name : str
+        What the parts are, in words.
+    epsilon, delta : Fraction
+        What every alternative keeps, each in its own way: by pure epsilon, by zCDP, or by the exact delta of its noise
+        (`privet.privacy.keeping`).
+    parts : tuple of compositions
+        What was actually charged. It is a function of released values, so it may be shown. A plan has none.
+
+    Notes
+    -----
+    *Privacy.* Let z be all that was released before, with laws p and q under two neighbours, of a mechanism that is
+    epsilon_0-DP; and let M_z, the mechanism that z decides on, be (epsilon, delta)-DP for every z. For a set S of
+    outcomes, with S_z those that begin with z,
+    ``P(S) = sum of p(z) P_z(S_z) <= sum of p(z) min(1, e^epsilon Q_z(S_z) + delta)``. That is at most
+    ``sum of e^epsilon_0 q(z) e^epsilon Q_z(S_z) + delta sum of p(z) = e^(epsilon_0 + epsilon) Q(S) + delta``. It does
+    not matter why M_z keeps its guarantee, nor that another z decides on a mechanism that has another reason to:
+    deltas of different z do not add up, since each counts as often as its z is released. So this is (epsilon, delta)-DP
+    given z, and in sequence with others epsilons and deltas are added (basic composition, which is adaptive).
+
+    *What is released inside before the decision* must be pure, and its epsilon is taken from what is left for the
+    alternative: then the same argument holds once more, with that release in place of z.
+
+    *zCDP.* Given z, an alternative of pure epsilon is (epsilon^2 / 2)-zCDP. One that is counted in zCDP has the largest
+    rho that is worth (epsilon, delta), and one by its exact delta is not allowed more than four times that. Divergences
+    of mechanisms that depend on z are those of the worst z, as for a filter: the larger of the two is a true rho. It is
+    above what zCDP itself would allow for the guarantee, so accounts that add up rhos are charged for another plan.
+
+    Examples
+    --------
+    >>> either = Either("a model", Fraction(1), Fraction(1, 10**6))
+    >>> either.cost.epsilon, either.cost.rho
+    (None, Fraction(1, 2))
+    """
+
+    name: str
+    epsilon: Fraction
+    delta: Fraction
+    parts: tuple[Composition, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.epsilon <= 0 or not 0 < self.delta < 1:
+            raise ParameterError(
+                f"{self.name}: alternatives need a positive epsilon and delta, got {self.epsilon} and {self.delta}"
+            )
+
+    @property
+    def cost(self) -> Cost:
+        """No pure epsilon, and the rho of the alternative that has most; whichever was taken."""
+        return Cost(None, max(self.epsilon**2 / 2, 4 * epsilon_to_zcdp(self.epsilon, self.delta)))
+
+
+Composition = Event | Sequential | Parallel | Mixture | Filter | Either
 
 
 def has_mixture(part: Composition) -> bool:
@@ -293,6 +350,13 @@ def has_mixture(part: Composition) -> bool:
     if isinstance(part, Event):
         return False
     return isinstance(part, Mixture) or any(map(has_mixture, part.parts))
+
+
+def has_alternatives(part: Composition) -> bool:
+    """Whether released values decide what kind of guarantee a part of a composition keeps."""
+    if isinstance(part, Event):
+        return False
+    return isinstance(part, Either) or any(map(has_alternatives, part.parts))
 
 
 def exceeds(spent: Cost, cap: Cost) -> bool:

@@ -33,7 +33,9 @@ at most ``(1 - e^((x - c) / 2))^2 / (1 - e^-c)`` for x from -c to c, nothing abo
 `privet.privacy.accounts.pairs`).
 
 Both need parameters that are fixed in advance. A plan that reacts to what it has released is held by a filter, and a
-filter holds rho: there this account is not used.
+filter holds rho: there this account is not used. Where all that it reacts to is a pure count that comes first, the
+parameters are fixed given the count, and this account is for what the count leaves of epsilon
+(`privet.privacy.events.Either`).
 """
 
 from __future__ import annotations

@@ -7,9 +7,20 @@ from contextlib import contextmanager
 from fractions import Fraction
 
 from privet.errors import BudgetError, PrivetError
-from privet.privacy import exact_delta, exact_gaussian
+from privet.privacy import keeping
 from privet.privacy.conversions import zcdp_to_epsilon
-from privet.privacy.events import Composition, Cost, Event, Filter, Mixture, Parallel, Sequential, exceeds, readable
+from privet.privacy.events import (
+    Composition,
+    Cost,
+    Either,
+    Event,
+    Filter,
+    Mixture,
+    Parallel,
+    Sequential,
+    exceeds,
+    readable,
+)
 from privet.privacy.plan import Plan
 from privet.privacy.statements import stated_down, stated_up
 from privet.privacy.terms import Allowance, Terms
@@ -113,6 +124,16 @@ class Ledger:
             yield
 
     @contextmanager
+    def either(self, name: str, epsilon: Fraction, delta: Fraction) -> Iterator[None]:
+        """Charge an epsilon and a delta that all alternatives keep; which one is charged may be decided inside.
+
+        What is decided by must be pure noise, charged before all else. A charge that keeps the guarantee in none of the
+        ways that are known raises `BudgetError` before anything is drawn; see `privet.privacy.events.Either`.
+        """
+        with self._scope(_Scope(lambda parts: Either(name, epsilon, delta, parts)), name):
+            yield
+
+    @contextmanager
     def branch(self, most: Cost | None = None) -> Iterator[None]:
         """One branch of a parallel scope or a mixture: events charged inside add up, and do not exceed `most`."""
         with self._scope(_Scope(Sequential, most)):
@@ -168,7 +189,7 @@ class Ledger:
 
     @property
     def beyond_rho(self) -> bool:
-        """Whether the guarantee holds by the exact delta of what is charged, and zCDP would not allow as much."""
+        """Whether the guarantee holds though zCDP would not allow as much: by exact deltas, or by alternatives."""
         allowed = None if self.allowance is None else self.allowance.rho
         return allowed is not None and self.cost.rho is not None and self.cost.rho > allowed
 
@@ -178,7 +199,7 @@ class Ledger:
         if allowance.rho is None or cost.rho is None:
             return cost.epsilon
         # The whole rho was derived from (epsilon, delta) by rounding down, so it costs no more than that epsilon.
-        if cost.rho == allowance.rho or (self.beyond_rho and self._keeps_exactly(allowance)):
+        if cost.rho == allowance.rho or (self.beyond_rho and self._keeps_otherwise(allowance)):
             return allowance.epsilon
         converted = zcdp_to_epsilon(cost.rho, allowance.delta) if cost.rho else Fraction(0)
         return converted if cost.epsilon is None else min(converted, cost.epsilon)
@@ -192,24 +213,27 @@ class Ledger:
                 f"{name} would cost more than was planned; nothing was drawn. This is an error of the learner"
             )
         spent, allowed = (cost.epsilon, allowance.epsilon) if allowance.rho is None else (cost.rho, allowance.rho)
-        if spent is None or (spent > allowed and not (allowance.rho is not None and self._keeps_exactly(allowance))):
+        if spent is None or (spent > allowed and not (allowance.rho is not None and self._keeps_otherwise(allowance))):
             measure = "epsilon" if allowance.rho is None else "rho"
             raise BudgetError(
                 f"{name} would bring {measure} to {stated_up(spent)}, but only {stated_down(allowed)} is allowed; "
                 f"nothing was drawn. Ask for a larger epsilon or a smaller share"
             )
 
-    def _keeps_exactly(self, allowance: Allowance) -> bool:
-        """Whether what was charged so far keeps the guarantee by its exact delta, though its rho does not."""
-        whole, guarantee = self._whole(), (allowance.epsilon, allowance.delta)
-        one_release = exact_delta.keeps(whole, self.terms.max_rows, *guarantee)
-        return one_release or exact_gaussian.keeps(whole, self.terms.steps, *guarantee)
+    def _keeps_otherwise(self, allowance: Allowance) -> bool:
+        """Whether what was charged so far keeps the guarantee, though its rho does not."""
+        return keeping.keeps(self._whole(), self.terms, allowance.epsilon, allowance.delta)
 
     def _refuse_beyond_scopes(self, name: str) -> None:
         """Refuse what some open scope was not planned for, even if the whole has room for it."""
         inner: Composition | None = None
         for scope in reversed(self._open[1:]):
             inner = scope.close(inner)
+            if isinstance(inner, Either) and not keeping.holds(inner, self.terms):
+                raise BudgetError(
+                    f"{name} would break the guarantee that was fixed for {inner.name}; nothing was drawn. "
+                    "This is an error of the learner"
+                )
             if scope.most is not None and exceeds(inner.cost, scope.most):
                 raise BudgetError(
                     f"{name} would cost more than was planned for its part of the records; nothing was drawn. "

@@ -13,7 +13,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from privet.privacy.events import Composition, Cost, Event, Filter, Mechanism, Mixture, Parallel, Sequential
+from privet.privacy.events import (
+    Composition,
+    Cost,
+    Either,
+    Event,
+    Filter,
+    Mechanism,
+    Mixture,
+    Parallel,
+    has_alternatives,
+)
 
 if TYPE_CHECKING:
     from privet.privacy.ledger import Ledger
@@ -38,7 +48,7 @@ class Stage:
     name : str
         What they are, in a word or two.
     events : tuple of Event
-        The releases; none for a filter that is planned but not charged yet.
+        The releases; none for a filter or alternatives that are planned but not charged yet.
     cost : Cost
         What they cost together.
     """
@@ -99,7 +109,7 @@ def _stage(name: str) -> str:
 
 
 def _names(part: Composition) -> Iterator[str]:
-    if isinstance(part, Event) or (isinstance(part, Filter) and not part.parts):
+    if isinstance(part, Event) or (isinstance(part, Filter | Either) and not part.parts):
         yield _stage(part.name)
         return
     for child in part.parts:
@@ -111,16 +121,20 @@ def _events(part: Composition, name: str) -> Iterator[Event]:
 
 
 def _cost(part: Composition, name: str) -> Cost:
-    """Return what a stage costs, put together as the whole is; a filter of one stage costs its cap."""
+    """Return what a stage costs, put together as the whole is; a filter of one stage costs its cap.
+
+    Alternatives cost what the one that was taken costs; before that, their epsilon.
+    """
     if name not in set(_names(part)):
         return Cost.nothing()
-    if isinstance(part, Event) or set(_names(part)) == {name}:
+    if isinstance(part, Either) and not part.parts:
+        return Cost(part.epsilon, part.cost.rho)
+    if isinstance(part, Event) or (set(_names(part)) == {name} and not has_alternatives(part)):
         return part.cost
     total = Cost.nothing()
     for child in part.parts:
         cost = _cost(child, name)
         total = total | cost if isinstance(part, Parallel | Mixture) else total + cost
-    assert isinstance(part, Sequential | Parallel | Mixture | Filter)
     return total
 
 

@@ -86,6 +86,11 @@ class Allowance:
         return Allowance(e, d, epsilon_to_zcdp(e, d) if d else None)
 
     @property
+    def pure(self) -> Allowance:
+        """The stronger guarantee of the same epsilon and no delta."""
+        return Allowance(self.epsilon, Fraction(0), None)
+
+    @property
     def whole(self) -> Share:
         """All of it, in the measure in which parts add up."""
         if self.rho is None:

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from privet.errors import ModelFileError
 from privet.markup import Markup, table
-from privet.privacy.events import Composition, Cost, Event, Filter, Mechanism, Mixture, Parallel, Sequential
+from privet.privacy.events import (
+    Composition,
+    Cost,
+    Either,
+    Event,
+    Filter,
+    Mechanism,
+    Mixture,
+    Parallel,
+    Sequential,
+    has_alternatives,
+)
 from privet.privacy.stages import stages
 from privet.privacy.statements import Grade, delta_in_words, stated_down, stated_up
 from privet.privacy.terms import Allowance, Terms
@@ -61,7 +72,7 @@ def ledger_table(ledger: Ledger, *, full: bool = False) -> str:
 
 def _full_lines(ledger: Ledger) -> list[str]:
     header = ("released", "mechanism", "noise", "epsilon", "rho", "looks at")
-    rows = [header, *(_row(event) for event in ledger.events), *map(_filter_row, _filters(ledger.composition))]
+    rows = [header, *(_row(event) for event in ledger.events), *map(_scope_row, _scopes(ledger.composition))]
     return _laid_out(rows)
 
 
@@ -85,8 +96,13 @@ def _stage_rows(ledger: Ledger) -> list[tuple[str, ...]]:
 
 
 def is_pure(ledger: Ledger) -> bool:
-    """Whether costs add up in epsilon; else they do in rho."""
-    return ledger.allowance is None or ledger.allowance.rho is None
+    """Whether costs add up in epsilon; else they do in rho.
+
+    Where a count decides, a plan states the epsilon of what follows; a fit may have taken the pure alternative.
+    """
+    if ledger.allowance is None or ledger.allowance.rho is None:
+        return True
+    return has_alternatives(ledger.composition) and all(stage.cost.epsilon is not None for stage in stages(ledger))
 
 
 def shares(ledger: Ledger) -> list[str]:
@@ -94,6 +110,8 @@ def shares(ledger: Ledger) -> list[str]:
     pure = is_pure(ledger)
     paid, whole = [stage.paid(pure=pure) for stage in stages(ledger)], ledger.cost.epsilon if pure else ledger.cost.rho
     known = [cost for cost in paid if cost is not None]
+    if has_alternatives(ledger.composition):  # its rho is that of the alternative that has most, taken or not
+        whole = sum(known, Fraction(0))
     if not whole or len(known) < len(paid) or sum(known) != whole:
         return [""] * len(paid)
     return [f"{float(cost / whole):.0%}" for cost in known]
@@ -126,14 +144,17 @@ def _row(event: Event) -> tuple[str, ...]:
     return (event.name, str(event.mechanism), noise_in_words(event), *costs, event.sees)
 
 
-def _filters(part: Composition) -> Iterator[Filter]:
-    if isinstance(part, Filter):
+def _scopes(part: Composition) -> Iterator[Filter | Either]:
+    if isinstance(part, Filter | Either):
         yield part
     for child in () if isinstance(part, Event) else part.parts:
-        yield from _filters(child)
+        yield from _scopes(child)
 
 
-def _filter_row(part: Filter) -> tuple[str, ...]:
+def _scope_row(part: Filter | Either) -> tuple[str, ...]:
+    if isinstance(part, Either):
+        costs = cost_in_words(part.epsilon), cost_in_words(part.cost.rho)
+        return (part.name, f"pure, or delta {stated_up(part.delta)}", "as was decided", *costs, "all records")
     costs = cost_in_words(part.cap.epsilon), cost_in_words(part.cap.rho)
     return (f"all {part.name} together", "filter", "as they adapt", *costs, "all records")
 
@@ -162,6 +183,8 @@ def _composition_to_dict(part: Composition) -> dict[str, object]:
         return {"mixture": parts, "weights": [str(weight) for weight in part.weights]}
     if isinstance(part, Filter):
         return {"filter": parts, "name": part.name, "epsilon": _text(part.cap.epsilon), "rho": _text(part.cap.rho)}
+    if isinstance(part, Either):
+        return {"either": parts, "name": part.name, "epsilon": str(part.epsilon), "delta": str(part.delta)}
     return {"sequential" if isinstance(part, Sequential) else "parallel": parts}
 
 
@@ -199,6 +222,9 @@ def _composition_from_dict(data: Any, depth: int = 0) -> Composition:
     if "mixture" in data:
         parts = tuple(_composition_from_dict(child, depth + 1) for child in data["mixture"])
         return Mixture(tuple(Fraction(weight) for weight in data["weights"]), parts)
+    if "either" in data:
+        parts = tuple(_composition_from_dict(child, depth + 1) for child in data["either"])
+        return Either(str(data["name"]), Fraction(data["epsilon"]), Fraction(data["delta"]), parts)
     epsilon, rho = (None if data[key] is None else Fraction(data[key]) for key in ("epsilon", "rho"))
     if "filter" in data:
         parts = tuple(_composition_from_dict(child, depth + 1) for child in data["filter"])

@@ -196,14 +196,12 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
         )
         self.objective = objective
 
-    def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
+    def _stronger(self, asked: Allowance, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance:
         """Stay with pure epsilon, a stronger guarantee, where so few things are measured that it costs less noise."""
-        asked = super()._allowance(encoding, terms, hints)
-        if asked is None or asked.rho is None or terms.features_are_public:
+        if terms.features_are_public:
             return asked
-        pure = Allowance.of(self.epsilon)
-        better = is_better_pure(encoding, terms, asked.whole, pure.whole, hints.n_rows)
-        return pure if better else asked
+        better = is_better_pure(encoding, terms, asked.whole, asked.pure.whole, hints.n_rows)
+        return asked.pure if better else asked
 
     def noise_interval(self, X: Any, coverage: float = 0.9) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return between which probabilities each prediction would lie if only the noise were drawn again.

@@ -97,9 +97,9 @@ class _Chosen(PrivateEstimator):
         learner: Learner[Any] = self._estimator(n_rows)._learner()
         return learner
 
-    def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
-        """Return what the chosen learner would ask for, which may be a stronger guarantee."""
-        allowance: Allowance | None = self._estimator(hints.n_rows)._allowance(encoding, terms, hints)
+    def _stronger(self, asked: Allowance, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance:
+        """Return what the chosen learner would ask for."""
+        allowance: Allowance = self._estimator(hints.n_rows)._stronger(asked, encoding, terms, hints)
         return allowance
 
     def _calibrated_as(self, n_rows: int) -> str:
@@ -178,8 +178,8 @@ class PrivetClassifier(_Chosen, PrivateClassifier):
     Notes
     -----
     *Privacy.* That of the chosen learner. The choice depends on the goal, epsilon and the hint, or on a noisy number of
-    records (sensitivity one, a small part of the budget). The remaining part is fixed in advance, and a filter holds
-    it; see `privet.estimators.counting`.
+    records (sensitivity one, a small part of the budget). The remaining part is fixed in advance, and the ledger holds
+    whatever is chosen to it; see `privet.estimators.counting`.
 
     The rules are a table (`privet.learners.choose.rules`) that ``benchmarks/choose.py`` makes from measurements;
     docs/choosing.md has it.

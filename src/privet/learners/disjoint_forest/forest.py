@@ -282,11 +282,10 @@ class DisjointForestClassifier(PrivateClassifier):
             int(self.max_leaves),
         )
 
-    def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
+    def _stronger(self, asked: Allowance, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance:
         """Stay with pure epsilon where its rate is no smaller than what delta would buy: it is the stronger claim."""
-        asked, learner = super()._allowance(encoding, terms, hints), self._learner()
-        if asked is None or asked.rho is None:
-            return asked
+        assert asked.rho is not None
+        learner = self._learner()
         seen_by = 1 if learner.composition == "disjoint" else learner.n_trees
         # epsilon / T for each tree against sqrt(8 rho / T)
-        return Allowance.of(self.epsilon) if asked.epsilon**2 >= 8 * asked.rho * seen_by else asked
+        return asked.pure if asked.epsilon**2 >= 8 * asked.rho * seen_by else asked

@@ -317,17 +317,16 @@ class MultinomialForestClassifier(PrivateClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
+    def _stronger(self, asked: Allowance, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance:
         """Stay with pure epsilon, a stronger guarantee, where it chooses splits no worse and no fewer of them.
 
         Not where records may share their coins: a pure mixture is proven for coins of their own.
         """
-        asked, learner = super()._allowance(encoding, terms, hints), self._learner()
-        if asked is None or asked.rho is None or hints.shared_coins:
+        if hints.shared_coins:
             return asked
-        stronger = Allowance.of(self.epsilon)
-        plans = [learner.plan(encoding, terms, allowance.whole, hints) for allowance in (stronger, asked)]
-        return stronger if plans[0].chooses_no_worse_than(plans[1]) else asked
+        learner = self._learner()
+        plans = [learner.plan(encoding, terms, allowance.whole, hints) for allowance in (asked.pure, asked)]
+        return asked.pure if plans[0].chooses_no_worse_than(plans[1]) else asked
 
     def _learner(self) -> MultinomialForest:
         n_trees = check_whole("n_trees", self.n_trees, 1, 10_000)

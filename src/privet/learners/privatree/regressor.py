@@ -108,14 +108,13 @@ class PrivaTreeRegressor(PrivateRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
+    def _stronger(self, asked: Allowance, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance:
         """Stay with pure epsilon, a stronger guarantee, where it chooses splits no worse."""
-        asked, learner = super()._allowance(encoding, terms, hints), self._learner()
-        if asked is None or asked.rho is None or self.grid != "schema":
+        if self.grid != "schema":
             return asked
         known = Hints(hints.n_rows or RECORDS_WITHOUT_HINT)
-        plan = learner.plan(encoding, terms, asked.whole, known)
-        return Allowance.of(self.epsilon) if no_worse_pure(asked, plan.last) else asked
+        plan = self._learner().plan(encoding, terms, asked.whole, known)
+        return asked.pure if no_worse_pure(asked, plan.last) else asked
 
     def _learner(self) -> PrivaTreeForRegression:
         check_whole("max_depth", self.max_depth, 1, 12)

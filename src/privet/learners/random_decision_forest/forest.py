@@ -353,12 +353,9 @@ class RandomDecisionForestClassifier(PrivateClassifier):
             vote_weights=self.vote_weights,
         )
 
-    def _allowance(self, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance | None:
+    def _stronger(self, asked: Allowance, encoding: Encoding, terms: Terms, hints: Hints) -> Allowance:
         """Keep pure epsilon, the stronger claim, where it adds no more noise than a positive delta would."""
-        asked = super()._allowance(encoding, terms, hints)
-        if asked is None or asked.rho is None:
-            return asked
-        learner, pure = self._learner(), Allowance.of(self.epsilon)
+        learner, pure = self._learner(), asked.pure
         n_trees = learner.shape(terms, pure.whole, hints).n_trees
         spreads = [spread(learner.event(n_trees, terms, allowance.whole)) for allowance in (pure, asked)]
         return pure if spreads[0] <= spreads[1] else asked

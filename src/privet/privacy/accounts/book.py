@@ -23,7 +23,7 @@ from privet.privacy.accounts.limits import Limit
 from privet.privacy.accounts.logs import Log, create_log, open_log
 from privet.privacy.accounts.marks import Mark, check_mark, forget_mark, read_mark, write_mark
 from privet.privacy.accounts.slots import Releases, charged, releases_of, releases_to_data
-from privet.privacy.events import Composition, Cost, Event, Filter, Mixture
+from privet.privacy.events import Composition, Cost, Either, Event, Filter, Mixture
 from privet.privacy.ledger import Ledger
 
 MOST_CHARACTERS = 200  # of a name
@@ -81,10 +81,10 @@ def _listed(part: Composition) -> Iterator[dict[str, Any]]:
     if isinstance(part, Event):
         yield part.to_dict()
         return
-    if isinstance(part, Filter | Mixture):
+    if isinstance(part, Filter | Mixture | Either):
         cost = {"epsilon": part.cost.epsilon, "rho": part.cost.rho}
-        if isinstance(part, Filter):
-            yield {"mechanism": "filter", "sees": part.name, **cost}
+        if isinstance(part, Filter | Either):
+            yield {"mechanism": "filter" if isinstance(part, Filter) else "either", "sees": part.name, **cost}
         else:
             yield {"mechanism": "mixture", "parameter": " ".join(map(str, part.weights)), **cost}
     for child in part.parts:

@@ -12,7 +12,7 @@ from typing import Any
 from privet.errors import BudgetError, PrivetError
 from privet.privacy.accounts.entries import decimal_up
 from privet.privacy.accounts.pairs import Pair, has_table
-from privet.privacy.events import Composition, Cost, Event, Mechanism, Parallel, Sequential, exceeds
+from privet.privacy.events import Composition, Cost, Event, Mechanism, Parallel, Sequential, exceeds, has_alternatives
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Terms, friendly_sigma_squared_up
 
@@ -80,6 +80,10 @@ class Slot:
             raise BudgetError(f"the number of slots must be from 1 to {MOST_SLOTS:,}, got {count}")
         if not plan.proven:
             raise BudgetError(f"{what} has no guarantee ({'; '.join(plan.why)}), so no slot can be declared for it")
+        if has_alternatives(plan.composition):  # a fit under an account goes by rho, and has no more of it than this
+            assert plan.allowance is not None
+            assert plan.allowance.rho is not None
+            return Slot(count, rho=decimal_up(plan.allowance.rho))
         plan = _by_rho(plan)
         releases = releases_of(plan)
         if not releases:
