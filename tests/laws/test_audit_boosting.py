@@ -19,6 +19,7 @@ from privet.audit.enumeration import Enumerating, Subject
 from privet.audit.exact import exact_audit
 from privet.estimators.learning import Hints
 from privet.learners.boosting.cells import CellGrid, plan_start, with_gradients, without_base
+from privet.learners.boosting.choice_base import ChoiceBase
 from privet.learners.boosting.descent_base import DescentBase
 from privet.learners.boosting.gradient_growth import CELL_STATE, NODE_STATE, AllAtRoot, GradientSums
 from privet.learners.boosting.gradients import ONE
@@ -121,6 +122,27 @@ def test_windows_steps_and_rounds_of_a_number_stay_within_the_claim(delta, n_row
     schema = Schema({"x": Numeric(0, 1, bins=2)}, target=Numeric(0, 1), neighbours=neighbours)
     watched = Subject(Boosting(1, 1), schema, Allowance.of(2.0, delta), hints=Hints(n_rows=n_rows))
     assert "steps" in str(watched._public[2].facts["base"])
+    found = exact_audit(watched, 2)
+    assert not found.refuted
+    assert found.loss > 0.3 * found.claimed
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("factor", [0.0, 5.0])
+@pytest.mark.parametrize(("steps", "curves"), [(2, 0), (1, 1)])
+def test_windows_choices_and_curves_of_a_number_stay_within_the_claim(steps, curves, factor, neighbours, monkeypatch):
+    """The base for little signal, on a feature that can be enumerated."""
+    force_noise(monkeypatch, factor)
+    few = Outline(
+        *(Fraction(0), Fraction(9, 10), 0, ChoiceBase(steps, curves)),
+        window_part=Fraction(1, 10),
+        window_by_counts=True,
+    )
+    monkeypatch.setattr("privet.learners.boosting.learner.outline_for_regression", lambda *_: few)
+    features = {"x": Numeric(0, 1, bins=2, missing=True), "c": Categorical([0, 1])}
+    schema = Schema(features, target=Numeric(0, 1), neighbours=neighbours)
+    watched = Subject(Boosting(), schema, Allowance.of(2.0), hints=Hints(n_rows=100))
+    assert "choice" in str(watched._public[2].facts["base"])
     found = exact_audit(watched, 2)
     assert not found.refuted
     assert found.loss > 0.3 * found.claimed

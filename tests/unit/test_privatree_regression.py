@@ -170,6 +170,14 @@ def test_means_are_shrunk_by_how_noisy_they_are_and_exact_without_noise():
     assert [values.tolist() for values in nothing] == [[0.0], [0.0]]
 
 
+def test_a_small_node_that_is_surely_far_out_keeps_its_mean_beside_large_ones_that_are_not():
+    sums = np.array([[200 * COUNT_WEIGHT, 160 * RESIDUAL], [10_000 * COUNT_WEIGHT, 0], [200 * COUNT_WEIGHT, RESIDUAL]])
+    far, near, unsure = shrunk_means(sums, Terms().noise("sums", Share(epsilon=1), l1=10 * RESIDUAL))[0]
+    assert far == pytest.approx(0.8, rel=0.05)
+    assert near == 0
+    assert 0 <= unsure < 0.002
+
+
 def test_it_goes_to_a_file_and_back(tmp_path):
     X, _ = houses(50)
     model = fitted()

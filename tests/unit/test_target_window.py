@@ -9,7 +9,14 @@ import pytest
 
 from privet import Numeric, Schema
 from privet.learners.boosting.gradients import ONE
-from privet.learners.boosting.target_window import NARROWEST, WIDEST, TargetCounts, WindowPlan
+from privet.learners.boosting.target_window import (
+    FEW_CELLS,
+    NARROWEST,
+    WIDEST,
+    CountedWindowPlan,
+    TargetCounts,
+    WindowPlan,
+)
 from privet.mechanisms.release import Release, drawn, open_release
 from privet.privacy import laws
 from privet.privacy.ledger import Ledger
@@ -108,3 +115,43 @@ def test_one_more_record_changes_no_chance_of_a_window_by_more_than_is_paid_for(
                         worst = max(worst, abs(math.log(after[answer] / chance)))
     claimed = sum(float(event.cost.epsilon) for event in plan.questions)
     assert 0.4 * claimed < worst <= claimed * (1 + 1e-9)
+
+
+def counted(shares, epsilon=None):
+    allowance = None if epsilon is None else Allowance.of(epsilon)
+    plan = CountedWindowPlan.of(Terms(), None if allowance is None else allowance.whole)
+    ledger = Ledger(Terms(), allowance)
+    release = open_release(ledger) if allowance is None else Release(ledger, drawn())
+    return plan.run(tabled(shares), release), plan, ledger
+
+
+def test_by_counts_it_has_the_quartiles_of_few_cells():
+    found, _, _ = counted(np.linspace(0, 1, 4001))
+    assert found.centre == pytest.approx(0.5, abs=0.01)
+    assert found.width == pytest.approx(ONE, rel=0.02)
+    narrow, _, _ = counted(np.full(500, 0.3))
+    assert narrow.centre == pytest.approx(0.3, abs=1 / 16)
+    assert NARROWEST <= narrow.width <= ONE // 16
+
+
+def test_by_counts_nothing_but_noise_is_the_whole_range():
+    found, _, _ = counted([])
+    assert (found.centre, found.width) == (0.5, ONE)
+
+
+def test_by_counts_little_signal_is_enough_and_one_count_is_charged():
+    shares = np.clip(np.random.default_rng(0).normal(0.3, 0.07, 3_000), 0, 1)
+    near = 0
+    for _ in range(20):
+        found, plan, ledger = counted(shares, 0.015)
+        near += abs(found.centre - 0.3) < 0.06 and 0.1 < found.width / ONE < 0.4
+    assert near >= 15
+    assert tuple(ledger.events) == plan.questions == (plan.counts,)
+    assert plan.counts.sensitivity == 1
+
+
+def test_by_counts_a_record_changes_one_count_by_one():
+    before = tabled([0.1, 0.5]).aggregate(TargetCounts(65_536, FEW_CELLS))
+    for share in np.linspace(0, 1, 33):
+        after = tabled([0.1, 0.5, share]).aggregate(TargetCounts(65_536, FEW_CELLS))
+        assert sorted((after - before).tolist()) == [0] * (FEW_CELLS - 1) + [1]

@@ -253,7 +253,8 @@ class BoostingRegressor(_Boosted, PrivateRegressor):
     cut off at twice their distance, later at half of that, and divided by it, so that noise is as many times smaller.
     The curvature is a count at a quarter of its weight: squared L2 norm at most 17/16 together, L1 norm 5/4. The base
     is a regression whose sums with the target are released several times, each time with what is left of it
-    (`privet.learners.boosting.stepwise_base`).
+    (`privet.learners.boosting.stepwise_base`). With pure epsilon and little signal noisy counts take the selections'
+    place, and the base is one of choices and curves (`privet.learners.boosting.choice_base`).
 
     Examples
     --------

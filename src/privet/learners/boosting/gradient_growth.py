@@ -249,7 +249,16 @@ class GradientGrowth:
 
 
 def score_walks(histogram: IntArray, walks: Sequence[Walk], offsets: IntArray) -> IntArray:
-    """Return the sum of |left| + |right| for every candidate of every walk at every node.
+    """Return the sum of |left| + |right| for every candidate of every walk at every node; parameters of `left_sums`."""
+    left, total = left_sums(histogram, walks, offsets)
+    scores: IntArray = (np.abs(left) + np.abs(total - left)).sum(axis=2)
+    return scores
+
+
+def left_sums(histogram: IntArray, walks: Sequence[Walk], offsets: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the sums of the codes that every candidate's walk has passed, and those of each node.
+
+    The latter have one place for all candidates.
 
     Parameters
     ----------
@@ -272,9 +281,7 @@ def score_walks(histogram: IntArray, walks: Sequence[Walk], offsets: IntArray) -
     total = histogram[:, offsets[0] : offsets[1]].sum(axis=1, keepdims=True)
     along = np.zeros((histogram.shape[0], order.size + 1, histogram.shape[2]), np.int64)
     np.cumsum(histogram[:, order], axis=1, out=along[:, 1:])
-    left = along[:, places + 1] - along[:, begins]
-    scores: IntArray = (np.abs(left) + np.abs(total - left)).sum(axis=2)
-    return scores
+    return along[:, places + 1] - along[:, begins], total
 
 
 @dataclass(frozen=True, eq=False)

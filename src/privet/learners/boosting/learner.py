@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from privet.estimators.learning import Hints
 from privet.learners.boosting.additive import Additive
 from privet.learners.boosting.cells import MIDDLE, BaseTables, CellGrid, common_start, in_fixed_point, plan_start
+from privet.learners.boosting.choice_base import ChoiceBase, ChoicePlan
 from privet.learners.boosting.descent_base import DescentBase, DescentPlan
 from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE, AddValues, GradientGrowth, leaf_values
 from privet.learners.boosting.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
@@ -26,7 +27,7 @@ from privet.learners.boosting.rank_counts import RankPlan
 from privet.learners.boosting.regression_base import RegressionPlan
 from privet.learners.boosting.regression_outline import outline_for_regression
 from privet.learners.boosting.stepwise_base import StepwisePlan, narrowed
-from privet.learners.boosting.target_window import WindowPlan
+from privet.learners.boosting.target_window import CountedWindowPlan, WindowPlan
 from privet.mechanisms.release import Release
 from privet.privacy.events import Composition, Event, Sequential
 from privet.privacy.plan import Plan
@@ -77,11 +78,11 @@ class BoostingPlan(Plan):
         The selections that this takes.
     ranks : RankPlan or None
         The counts that cells of equal shares take, in place of these.
-    window : WindowPlan or None
+    window : WindowPlan, CountedWindowPlan or None
         Where a regression target mostly lies; None for classes.
     start : Event or None
         The sums that a common start is made of, where one is measured.
-    base : RegressionPlan, HistogramPlan, StepwisePlan, DescentPlan or None
+    base : RegressionPlan, HistogramPlan, StepwisePlan, DescentPlan, ChoicePlan or None
         The releases of the base, where there is one.
     rounds : Rounds or None
         What is known of the rounds before any of them; None where there are none.
@@ -93,9 +94,9 @@ class BoostingPlan(Plan):
     levels: int
     quantiles: tuple[OfFeature, ...]
     ranks: RankPlan | None
-    window: WindowPlan | None
+    window: WindowPlan | CountedWindowPlan | None
     start: Event | None
-    base: RegressionPlan | HistogramPlan | StepwisePlan | DescentPlan | None
+    base: RegressionPlan | HistogramPlan | StepwisePlan | DescentPlan | ChoicePlan | None
     rounds: Rounds | None
 
     @property
@@ -159,9 +160,13 @@ class Boosting:
         if share is not None and share.epsilon is not None:
             recipe = PURE
         loss, domains, left = loss_of(encoding, recipe.norm), FeatureCodes.of(encoding), Fraction(1)
-        quantiles, ranks, window = tuple[OfFeature, ...](), None, None
+        quantiles, ranks = tuple[OfFeature, ...](), None
+        window: WindowPlan | CountedWindowPlan | None = None
         if isinstance(encoding.target, RangeTarget):
-            window = WindowPlan.of(encoding.target, terms, times(share, first.window_part))
+            of_window = times(share, first.window_part)
+            window = WindowPlan.of(encoding.target, terms, of_window)
+            if first.window_by_counts:
+                window = CountedWindowPlan.of(terms, of_window)
             left -= first.window_part
         if domains.ordered[domains.splittable].any() and (first.levels or first.ranks):
             for_bins = times(share, first.bins_part)
@@ -228,12 +233,12 @@ class Boosting:
 
 def _plan_base(
     first: Outline, encoding: Encoding, terms: Terms, share: Share | None
-) -> RegressionPlan | HistogramPlan | StepwisePlan | DescentPlan | None:
+) -> RegressionPlan | HistogramPlan | StepwisePlan | DescentPlan | ChoicePlan | None:
     """Plan the base, where there is one; ranks among few cells are not so far out, so that less noise is needed."""
     match first.base:
         case None:
             return None
-        case HistogramBase() | DescentBase():
+        case HistogramBase() | DescentBase() | ChoiceBase():
             return first.base.plan(encoding, terms, share)
         case _:
             return first.base.plan(encoding, terms, share, first.levels)
@@ -269,6 +274,9 @@ def _base(
         case StepwisePlan(kind):
             assert isinstance(loss, Huber)
             base = kind.run(table, release, plan.base, grid, start, loss)
+        case ChoicePlan(kind):
+            assert isinstance(loss, Huber)
+            base = kind.run(table, release, plan.base, grid, start, loss, rng)
         case DescentPlan(kind):
             assert isinstance(loss, Logistic | Softmax)
             base = kind.run(table, release, plan.base, grid, start, loss)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
+from privet.learners.boosting.choice_base import ChoiceBase
 from privet.learners.boosting.column_sizes import WEIGHT
 from privet.learners.boosting.descent_base import DescentBase
 from privet.learners.boosting.gradients import ONE, Bounded, Norm
@@ -66,7 +67,7 @@ class Outline:
         Of the budget; what is left is for the rounds. Without a base, its part is for a start that all records share.
     levels : int
         How many times the cells of a numeric feature are halved. Zero for cells that are public.
-    base : AdditiveBase, HistogramBase, StepwiseBase, DescentBase or None
+    base : AdditiveBase, HistogramBase, StepwiseBase, DescentBase, ChoiceBase or None
         The base.
     n_trees, depth : int
         The most rounds, and the levels of their trees; no rounds where there are no trees.
@@ -76,17 +77,20 @@ class Outline:
         Of the budget, for where a regression target mostly lies.
     ranks : RankCounts or None
         What cells of numeric features come from, in place of halving them by selections.
+    window_by_counts : bool
+        Whether noisy counts say so, in place of private quartiles.
     """
 
     bins_part: Fraction
     base_part: Fraction
     levels: int
-    base: AdditiveBase | HistogramBase | StepwiseBase | DescentBase | None
+    base: AdditiveBase | HistogramBase | StepwiseBase | DescentBase | ChoiceBase | None
     n_trees: int = 0
     depth: int = 0
     split_part: Fraction = Fraction(1, 2)
     window_part: Fraction = NOTHING
     ranks: RankCounts | None = None
+    window_by_counts: bool = False
 
 
 def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: int) -> Outline:

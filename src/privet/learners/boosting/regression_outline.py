@@ -6,8 +6,10 @@ constants were found on data sets that docs/learners/boosting.md names.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
+from privet.learners.boosting.choice_base import ChoiceBase
 from privet.learners.boosting.gradients import Norm
 from privet.learners.boosting.outline import (
     BINS_PART,
@@ -31,6 +33,11 @@ SIGNAL_FOR_TREES = 100_000  # trees of depth two in place of stumps, and bends
 LARGE_SIGNAL = 1_000_000  # depth three
 
 # Pure epsilon: from which n epsilon on something pays off.
+PURE_SIGNAL_FOR_PRODUCTS = 2_000  # products of columns, and stumps with leaves, in place of a base of choices
+PURE_SIGNAL_FOR_CURVE, MOST_CURVES = 300, 2  # the root of the signal over this is the number of curves
+PURE_SIGNAL_FOR_STEP, MOST_STEPS = 25, 8  # and this the number of steps of a base of choices
+WINDOW_SIGNAL = 45  # n epsilon of the counts that say where the target lies
+LEAST_WINDOW_PART, MOST_WINDOW_PART = Fraction(1, 20), Fraction(1, 5)
 PURE_SIGNAL_FOR_QUANTILES = 5_000  # cells by private quantiles, and trees of depth two in place of stumps
 
 
@@ -41,7 +48,7 @@ def outline_for_regression(encoding: Encoding, share: Share | None, n_rows: int 
     """
     signal = None if share is None or n_rows is None else signal_of(share, n_rows, steps)
     if share is not None and share.epsilon is not None:
-        return _pure(encoding, signal or 0.0)
+        return _pure(encoding, signal)
     if signal is None:
         return _binned(encoding, bends=True, base_part=Fraction(3, 10), n_trees=30, depth=2)
     if signal < SIGNAL_FOR_QUANTILES:
@@ -54,13 +61,25 @@ def outline_for_regression(encoding: Encoding, share: Share | None, n_rows: int 
     return _binned(encoding, bends=True, base_part=Fraction(3, 10), n_trees=30, depth=depth)
 
 
-def _pure(encoding: Encoding, signal: float) -> Outline:
+def _pure(encoding: Encoding, signal: float | None) -> Outline:
+    if signal is not None and signal < PURE_SIGNAL_FOR_PRODUCTS:
+        return _choices(signal)
     base = None if encoding.n_features > MANY_FEATURES else _stepwise(encoding, "l1", 3, Fraction(3, 10), bends=False)
-    if signal < PURE_SIGNAL_FOR_QUANTILES:
+    if signal is None or signal < PURE_SIGNAL_FOR_QUANTILES:
         base_part = START_PART if base is None else Fraction(1, 2)
         return Outline(NOTHING, base_part, 0, base, 16, 1, window_part=WINDOW_PART)
     base_part = START_PART if base is None else Fraction(3, 10)
     return Outline(BINS_PART, base_part, QUANTILE_LEVELS, base, 16, 2, window_part=WINDOW_PART)
+
+
+def _choices(signal: float) -> Outline:
+    """Return a base of choices alone: the more signal there is, the more steps and curves."""
+    n_steps = max(2, min(MOST_STEPS, round(math.sqrt(signal / PURE_SIGNAL_FOR_STEP))))
+    n_curves = min(MOST_CURVES, int(math.sqrt(signal / PURE_SIGNAL_FOR_CURVE)))
+    part = Fraction(WINDOW_SIGNAL / max(signal, 1.0)).limit_denominator(100)
+    window_part = max(LEAST_WINDOW_PART, min(MOST_WINDOW_PART, part))
+    base = ChoiceBase(n_steps, n_curves)
+    return Outline(NOTHING, 1 - window_part, 0, base, window_part=window_part, window_by_counts=True)
 
 
 def _binned(encoding: Encoding, *, bends: bool, base_part: Fraction, n_trees: int, depth: int) -> Outline:

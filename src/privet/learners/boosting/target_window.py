@@ -25,6 +25,11 @@ QUARTILE_LEVELS = 2  # the median, then one half of either half
 WIDTH_IN_QUARTILES = 2  # where residuals are cut off, in units of the distance between the outer quartiles
 WIDEST, NARROWEST = ONE // 4, ONE // 64  # of the range
 
+# By counts, where there is little signal.
+FEW_CELLS = 16
+NOISE_IN_CELL = 0.7  # deviations of the noise that are taken from every cell's count
+WIDEST_BY_COUNTS = ONE  # of the range; steps go by it, and a target that is spread evenly has far to go
+
 
 @dataclass(frozen=True)
 class Window:
@@ -99,6 +104,42 @@ class WindowPlan:
         low, high = ((edge + 1) * ONE // n_cells for edge in (edges[1], edges[-2]))
         width = min(max(WIDTH_IN_QUARTILES * (high - low), NARROWEST), WIDEST)
         return Window((low + high) / 2 / ONE, width)
+
+
+@dataclass(frozen=True)
+class CountedWindowPlan:
+    """One release of noisy counts: for little signal, where two choices among thousands of cuts are too many.
+
+    Notes
+    -----
+    *Privacy.* A record changes one count by one, so both norms are one. Quartiles are made of the released counts.
+    """
+
+    counts: Event
+
+    @property
+    def questions(self) -> tuple[Event, ...]:
+        """The counts."""
+        return (self.counts,)
+
+    @staticmethod
+    def of(terms: Terms, share: Share | None) -> CountedWindowPlan:
+        """Plan noise on the counts of all cells."""
+        return CountedWindowPlan(terms.noise("where the target lies", share))
+
+    def run(self, table: Table, release: Release) -> Window:
+        """Release the counts, and look from halfway between the quartiles that they have without what may be noise."""
+        target = table.encoding.target
+        assert isinstance(target, RangeTarget)
+        n_cells = min(target.levels, FEW_CELLS)
+        counts = release.noisy(table.aggregate(TargetCounts(target.levels, n_cells)), self.counts)
+        found = np.maximum(counts - NOISE_IN_CELL * self.counts.deviation, 0.0)
+        if not found.any():  # nothing but noise: the whole range is alike
+            found = np.ones(n_cells)
+        shares = np.concatenate([[0.0], np.cumsum(found) / found.sum()])
+        low, high = np.interp([0.25, 0.75], shares, np.arange(n_cells + 1) / n_cells).tolist()
+        width = int(np.clip(WIDTH_IN_QUARTILES * (high - low) * ONE, NARROWEST, WIDEST_BY_COUNTS))
+        return Window((low + high) / 2, width)
 
 
 def _n_cells(target: RangeTarget) -> int:

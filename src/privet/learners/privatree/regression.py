@@ -38,7 +38,7 @@ from privet.trees.scores import RESIDUAL, deviations
 from privet.trees.structure import FeatureCodes
 
 CELLS = 64  # of the target's range, whose counts find the window
-TAIL = 0.02  # of the records beyond either end of the window
+TAIL = 0.03  # of the records beyond either end of the window
 NOISE_IN_CELL = 1.0  # deviations of the noise that are taken from every cell's count
 LEAST_FOUND = 12  # deviations of the noise in all counts together; from noise alone six would be left
 LEAF_REACH = Fraction(3, 2)  # how far from its centre a leaf's targets count, in reaches of the window
@@ -252,6 +252,9 @@ def shrunk_means(released: IntArray, event: Event) -> tuple[Floats, Floats]:
     released sums have beyond their noise: ``t = max(0, sum of (G^2 - s^2)) / sum of n^2``. Then ``t / (t + s^2 / n^2)``
     times the released mean is the best linear guess. Without noise it is the mean itself.
 
+    That t is mostly of nodes with many records. Where a target has a long tail, a node with few records may be far
+    out, for certain, while all large ones are near zero; its own ``(G^2 - s^2) / n^2`` is taken where it is more.
+
     *Privacy.* Post-processing of released sums.
     """
     noise = event.deviation / RESIDUAL
@@ -259,10 +262,11 @@ def shrunk_means(released: IntArray, event: Event) -> tuple[Floats, Floats]:
     # A number below its own noise is known to be small, not how small.
     n = np.maximum(records, max(1.0, event.deviation / COUNT_WEIGHT))
     total = released[:, 1] / RESIDUAL
+    if not noise:
+        return np.clip(total / n, -1.0, 1.0), records
     spread = max(0.0, float((total**2 - noise**2).sum())) / float((n**2).sum())
-    variance = (noise / n) ** 2
-    weight = spread / (spread + variance) if noise and spread else np.full(n.shape, 0.0 if noise else 1.0)
-    return np.clip(weight * total / n, -1.0, 1.0), records
+    spreads = np.maximum(spread, (total**2 - noise**2) / n**2)
+    return np.clip(spreads / (spreads + (noise / n) ** 2) * total / n, -1.0, 1.0), records
 
 
 def _levels_of(table: Table) -> int:
