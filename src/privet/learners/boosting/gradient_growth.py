@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,6 +200,8 @@ class GradientGrowth:
         Where each feature's cells begin when all are numbered through; the last entry is their number.
     n_scores : int
         Number of gradients of each record.
+    shared_splits : bool
+        Whether all nodes of a level are split alike, by one choice.
 
     Notes
     -----
@@ -208,26 +210,39 @@ class GradientGrowth:
     ``sum over the gradients of |left| + |right|``, left and right being sums over the records of either child. A record
     is in one child of every candidate, whose sums it moves by its gradient, so it moves every score by at most the
     gradient's L1 norm, up or down: the range is twice that, and it is reached, since (10, 10) can become (11, 9).
+
+    Where a level shares its split, a candidate's score is the sum of its scores at all nodes. A record is at one of
+    them, so that it moves one of these by as much as before and no other: the range is the same.
     """
 
-    def __init__(self, table: Table, candidates: Candidates, offsets: IntArray, n_scores: int) -> None:
+    def __init__(
+        self, table: Table, candidates: Candidates, offsets: IntArray, n_scores: int, *, shared_splits: bool = False
+    ) -> None:
         self.table = table.derive(NODE_STATE, AllAtRoot())
         self.splits: list[Split] = []
         self._candidates, self._offsets, self._n_scores = candidates, offsets, n_scores
-        self._n_open = 1
+        self._shared_splits, self._n_open = shared_splits, 1
+        self._walk_scores = WalkScores.of(candidates.walks, offsets)
         self._histogram: IntArray | None = None
+        self._counted = np.zeros(0, np.int64)  # which child of each node of the level above has its gradients added up
 
     def scores(self) -> IntArray:
-        """Return the score of every candidate at every open node, one row for each."""
+        """Return the score of every candidate, one row for each open node; one row for all where they share a split."""
         self._add_up()
         assert self._histogram is not None
-        return score_walks(self._histogram, self._candidates.walks, self._offsets)
+        scores = self._walk_scores(self._histogram)
+        return scores.sum(axis=0, keepdims=True) if self._shared_splits else scores
 
     def split(self, chosen: IntArray) -> None:
-        """Split every open node by the candidate with this index."""
+        """Split every open node by the candidate with this index; one index is for all nodes where they share it."""
         splits = [self._candidates.split(candidate) for candidate in chosen.tolist()]
+        splits *= self._n_open // len(splits)
         self.splits.extend(splits)
-        self.table = self.table.derive(NODE_STATE, cell_step(*self._candidates.sides(splits)))
+        feature, second = self._candidates.sides(splits)
+        n_cells = np.diff(self._offsets)[feature]
+        in_second = np.where(np.arange(second.shape[1]) < n_cells[:, np.newaxis], second, False).sum(axis=1)
+        self._counted = (2 * in_second < n_cells).astype(np.int64)
+        self.table = self.table.derive(NODE_STATE, cell_step(feature, second))
         self._n_open *= 2
 
     def leaf_sums(self) -> IntArray:
@@ -235,46 +250,64 @@ class GradientGrowth:
         return self.table.aggregate(GradientSums(self._n_open, self._n_scores))
 
     def _add_up(self) -> None:
-        """Add up the gradients of all open nodes: the first child of each, and the second by subtraction."""
+        """Add up the gradients of all open nodes: one child of each node above, and the other by subtraction.
+
+        The one with fewer cells is added up, since it has fewer records where cells are about equally full.
+        """
         if self._histogram is None:
             self._histogram = self._sums(np.zeros(1, np.int32))
             return
+        above = np.arange(self._n_open // 2)
         slots = np.full(self._n_open, -1, np.int32)
-        slots[::2] = np.arange(self._n_open // 2)
-        first = self._sums(slots)
-        self._histogram = np.stack([first, self._histogram - first], axis=1).reshape(-1, *first.shape[1:])
+        slots[2 * above + self._counted] = above
+        one = self._sums(slots)
+        both = np.stack([one, self._histogram - one], axis=1)
+        both[self._counted == 1] = both[self._counted == 1, ::-1]
+        self._histogram = both.reshape(-1, *one.shape[1:])
 
     def _sums(self, slots: NDArray[np.int32]) -> IntArray:
         return self.table.aggregate(GradientHistogram(slots, self._offsets, self._n_scores))
 
 
-def score_walks(histogram: IntArray, walks: Sequence[Walk], offsets: IntArray) -> IntArray:
-    """Return the sum of |left| + |right| for every candidate of every walk at every node.
+@dataclass(frozen=True, eq=False)
+class WalkScores:
+    """Where the candidates of all walks are among a histogram's cells, so that the histogram gives their scores.
 
-    Parameters
+    Attributes
     ----------
-    histogram : int64 array of shape (n_nodes, total number of cells, n_scores)
-        Sums by cell.
-    walks : sequence of Walk
-        The candidates.
-    offsets : int64 array
-        Where each feature's cells begin.
+    order : int64 array
+        The cells of all walks, one walk after the other.
+    places, begins : int64 arrays
+        For each candidate the last place in that order of what it sends to one side, and the first.
+    first : slice
+        The cells of one feature, which every record has one of.
     """
-    lengths = [len(walk.codes) for walk in walks]
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    order = np.concatenate([offsets[walk.feature] + np.array(walk.codes) for walk in walks])
-    places = np.concatenate([start + np.array(walk.places) for walk, start in zip(walks, starts, strict=False)])
-    begins = np.where(
-        np.repeat([walk.alone for walk in walks], [len(walk) for walk in walks]),
-        places,
-        np.repeat(starts[:-1], [len(walk) for walk in walks]),
-    )
-    total = histogram[:, offsets[0] : offsets[1]].sum(axis=1, keepdims=True)
-    along = np.zeros((histogram.shape[0], order.size + 1, histogram.shape[2]), np.int64)
-    np.cumsum(histogram[:, order], axis=1, out=along[:, 1:])
-    left = along[:, places + 1] - along[:, begins]
-    scores: IntArray = (np.abs(left) + np.abs(total - left)).sum(axis=2)
-    return scores
+
+    order: IntArray
+    places: IntArray
+    begins: IntArray
+    first: slice
+
+    @classmethod
+    def of(cls, walks: Sequence[Walk], offsets: IntArray) -> Self:
+        """Find the candidates; each feature's cells begin at its offset."""
+        starts, sizes = np.cumsum([0, *(len(walk.codes) for walk in walks)]), [len(walk) for walk in walks]
+        places = np.concatenate([start + np.array(walk.places) for walk, start in zip(walks, starts, strict=False)])
+        return cls(
+            order=np.concatenate([offsets[walk.feature] + np.array(walk.codes) for walk in walks]),
+            places=places,
+            begins=np.where(np.repeat([walk.alone for walk in walks], sizes), places, np.repeat(starts[:-1], sizes)),
+            first=slice(int(offsets[0]), int(offsets[1])),
+        )
+
+    def __call__(self, histogram: IntArray) -> IntArray:
+        """Return the sum of |left| + |right| for every candidate at every node, from sums by node, cell and score."""
+        total = histogram[:, self.first].sum(axis=1, keepdims=True)
+        along = np.zeros((histogram.shape[0], self.order.size + 1, histogram.shape[2]), np.int64)
+        np.cumsum(histogram[:, self.order], axis=1, out=along[:, 1:])
+        left = along[:, self.places + 1] - along[:, self.begins]
+        scores: IntArray = (np.abs(left) + np.abs(total - left)).sum(axis=2)
+        return scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,7 +375,7 @@ def leaf_values(
     weights = _weights(gradient, curvature, variance, margin)
     steps = _steps(gradient, curvature, weights)
     # Given the weights, steps are linear in the gradients' sums: what each of those adds, one at a time.
-    each = np.stack([_steps(unit, curvature, weights) for unit in _units(gradient.shape)])
+    each = _steps_of_units(curvature, weights)
     values = np.clip(learning_rate * steps, -LARGEST_VALUE, LARGEST_VALUE)
     noise = learning_rate * np.sqrt(variance * (each**2).sum(axis=0))
     strength = float("inf") if variance == 0 else float((gradient**2).mean()) / variance
@@ -386,8 +419,8 @@ def _steps(gradient: Floats, curvature: Floats, weights: list[Floats]) -> Floats
     return steps
 
 
-def _units(shape: tuple[int, ...]) -> Floats:
-    """Return sums of which one leaf's are one and all others zero, for each leaf."""
-    units = np.zeros((shape[0], *shape))
-    units[np.arange(shape[0]), np.arange(shape[0])] = 1.0
-    return units
+def _steps_of_units(curvature: Floats, weights: list[Floats]) -> Floats:
+    """Return the leaves' steps where one leaf's sums are one and all others zero, for each leaf."""
+    units = np.repeat(np.eye(len(curvature))[:, np.newaxis], curvature.shape[1], axis=1)
+    steps = _steps(units, curvature[..., np.newaxis], [weight[..., np.newaxis] for weight in weights])
+    return np.ascontiguousarray(np.moveaxis(steps, 2, 0))
