@@ -258,7 +258,10 @@ class WithAccounts(Boosting):
                 cost = RoundCost(rates / account, of_leaves / account, loss.n_scores)
                 kept = Affordable(loss, cost, self.schedule.then, float(now / ahead))
                 table, ahead = table.derive(GRADIENT_STATE, kept).derive(SPENT_STATE, Pay(cost)), ahead - now
-                growth = GradientGrowth(table, grid.candidates(rng), grid.cells.offsets, loss.n_scores)
+                shared = rounds.shared_splits
+                growth = GradientGrowth(
+                    table, grid.candidates(rng), grid.cells.offsets, loss.n_scores, shared_splits=shared
+                )
                 for event in planned.splits:
                     growth.split(release.choose(growth.scores(), event))
                 sums = release.noisy(growth.leaf_sums(), planned.leaves)

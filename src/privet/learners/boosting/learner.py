@@ -159,6 +159,7 @@ class Boosting:
             hints.n_rows,
             recipe.records_per_deviation,
             margin=float(base_part > 0),
+            shared_splits=first.shared_splits,
         )
         for_start, for_base = (times(share, part) for part in (start_part, base_part - start_part))
         return BoostingPlan(
@@ -189,7 +190,13 @@ class Boosting:
         with release.filter(rounds.filter):
             for planned in annealing:
                 table = table.derive(GRADIENT_STATE, loss)
-                growth = GradientGrowth(table, grid.candidates(rng), grid.cells.offsets, loss.n_scores)
+                growth = GradientGrowth(
+                    table,
+                    grid.candidates(rng),
+                    grid.cells.offsets,
+                    loss.n_scores,
+                    shared_splits=rounds.shared_splits,
+                )
                 for event in planned.splits:
                     growth.split(release.choose(growth.scores(), event))
                 sums = release.noisy(growth.leaf_sums(), planned.leaves)
