@@ -174,7 +174,7 @@ def test_cells_lie_between_cuts_and_missing_values_have_their_own():
     assert grid.domains.missing.tolist() == [3, -1]
 
 
-@pytest.mark.parametrize("n_scores", [1, 3])
+@pytest.mark.parametrize("n_scores", [1, 3, 4, 7])
 def test_histograms_and_leaf_sums_are_those_of_a_plain_loop(n_scores):
     grid, block = grid_and_block(n_scores=n_scores)
     slots = np.array([1, -1, 0, -1], dtype=np.int32)
@@ -190,6 +190,20 @@ def test_histograms_and_leaf_sums_are_those_of_a_plain_loop(n_scores):
                 expected[slots[node], begin + block.state[CELL_STATE][row, feature]] += vector[:n_scores]
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(GradientSums(4, n_scores)(block), sums)
+
+
+@pytest.mark.parametrize("n_scores", [3, 4, 7])
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_histograms_of_many_scores_hold_the_largest_sums(n_scores, sign):
+    """All gradients as large as any can be, of one sign and of both, and more records than fit into half a word."""
+    n_rows = 40_000
+    gradient = np.full((n_rows, 2 * n_scores), sign * ONE, np.int32)
+    gradient[:, 1:n_scores:2] *= -1
+    state = {CELL_STATE: np.zeros((n_rows, 1), np.uint8), NODE_STATE: np.zeros(n_rows, np.int32)}
+    block = Block(np.zeros((1, n_rows), np.uint8), np.zeros(n_rows, np.int32), np.arange(n_rows), state)
+    block.state[GRADIENT_STATE] = gradient
+    found = GradientHistogram(np.zeros(1, np.int32), np.array([0, 1]), n_scores)(block)
+    np.testing.assert_array_equal(found[0, 0], gradient[:, :n_scores].sum(axis=0, dtype=np.int64))
 
 
 def test_scores_of_candidates_are_those_of_the_splits_that_they_stand_for():
@@ -245,7 +259,7 @@ def test_one_record_moves_the_scores_of_shared_splits_by_no_more(histogram, cell
 
 
 @pytest.mark.parametrize("shared_splits", [False, True])
-@pytest.mark.parametrize("n_scores", [1, 3])
+@pytest.mark.parametrize("n_scores", [1, 3, 5])
 def test_a_tree_grows_on_the_scores_of_a_plain_loop_at_every_level(n_scores, shared_splits):
     """Whichever child is added up and whichever follows by subtraction."""
     schema = Schema({"x": Numeric(0, 1, bins=7), "c": Categorical(list("vwxyz"))}, classes=[0, 1])

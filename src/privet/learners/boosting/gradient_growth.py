@@ -1,4 +1,4 @@
-"""One small tree: grown on exact sums of gradients, level by level, and the values that released sums give its leaves.
+"""One small tree, grown level by level on exact sums of gradients.
 
 The kernels send records down the tree, add up gradients by node and cell, and give records new scores. A record's cells
 are kept side by side, one row for each record: a pass reads them in order and adds to as many different sums as there
@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled, inlined
-from privet.learners.boosting.gradients import ONE, SCORE_STATE
-from privet.privacy.events import Event
-from privet.tables.protocol import Block, Floats, IntArray, Table
+from privet.learners.boosting.gradients import SCORE_STATE
+from privet.tables.protocol import Block, IntArray, Table
 from privet.trees.candidates import Candidates, Walk
 from privet.trees.kernels.blocks import Whole
 from privet.trees.structure import Split, StepDown
@@ -26,7 +25,8 @@ CELL_STATE = "cell"
 GRADIENT_STATE = "gradient"
 NODE_STATE = "node"
 
-LARGEST_VALUE = 2.0  # of a leaf
+_SCORES_FOR_PAIRS = 4  # from here on gradients are added up two at a time
+_RECORDS_IN_WORDS = 1 << 14
 _FARTHEST = 1 << 61  # scores are held within this, so that the sum of two cannot overflow
 
 
@@ -72,6 +72,42 @@ def _add_up(
                     of_cell[k] += gradient[row, k]
 
 
+@compiled
+def _add_up_pairs(
+    cells: NDArray[Any], node: NDArray[np.int32], slot: NDArray[np.int32], gradient: Any, offsets: IntArray, sums: Any
+) -> None:
+    """Do the same for many scores, two of them in one word.
+
+    No gradient is larger than 2^16, so the lower half of a word stays within 2^30 for 2^14 records.
+    """
+    n_scores = sums.shape[2]
+    words = np.zeros((sums.shape[0], sums.shape[1], (n_scores + 1) // 2), np.int64)
+    of_row = np.zeros(words.shape[2], np.int64)
+    for begin in range(0, node.size, _RECORDS_IN_WORDS):
+        for row in range(begin, min(begin + _RECORDS_IN_WORDS, node.size)):
+            here = node[row]
+            place = slot[here] if 0 <= here < slot.size else -1
+            if place < 0:
+                continue
+            for k in range(of_row.size):
+                upper = np.int64(gradient[row, 2 * k + 1]) if 2 * k + 1 < n_scores else np.int64(0)
+                of_row[k] = (upper << 32) + np.int64(gradient[row, 2 * k])
+            of_node = words[place]
+            for feature in range(cells.shape[1]):
+                of_cell = of_node[offsets[feature] + np.int64(cells[row, feature])]
+                for k in range(of_row.size):
+                    of_cell[k] += of_row[k]
+        for place in range(words.shape[0]):
+            for cell in range(words.shape[1]):
+                for k in range(of_row.size):
+                    word = words[place, cell, k]
+                    lower = np.int64(np.int32(word))
+                    sums[place, cell, 2 * k] += lower
+                    if 2 * k + 1 < n_scores:
+                        sums[place, cell, 2 * k + 1] += (word - lower) >> 32
+                    words[place, cell, k] = 0
+
+
 @dataclass(frozen=True, eq=False)
 class GradientHistogram:
     """Add up gradients by node, feature and cell, at some of the open nodes.
@@ -100,7 +136,8 @@ class GradientHistogram:
         """Return int64 sums of shape (number of counted nodes, total number of cells, n_scores)."""
         sums = np.zeros((int(self.slots.max(initial=-1)) + 1, int(self.offsets[-1]), self.n_scores), np.int64)
         state = block.state
-        _add_up(state[CELL_STATE], _nodes(block), self.slots, state[GRADIENT_STATE], self.offsets, sums)
+        add_up = _add_up if self.n_scores < _SCORES_FOR_PAIRS else _add_up_pairs
+        add_up(state[CELL_STATE], _nodes(block), self.slots, state[GRADIENT_STATE], self.offsets, sums)
         return sums
 
 
@@ -171,20 +208,6 @@ class AddValues:
         out = np.zeros_like(score)
         _add_values(score, _nodes(block), self.values, out)
         return out
-
-
-class Newton(Protocol):
-    """What a loss must say of itself for Newton steps: the number of scores, and how curvatures are stated."""
-
-    @property
-    def n_scores(self) -> int:
-        """Number of scores."""
-        ...
-
-    @property
-    def curvature(self) -> float:
-        """How many times the curvature is stated."""
-        ...
 
 
 class GradientGrowth:
@@ -308,119 +331,3 @@ class WalkScores:
         left = along[:, self.places + 1] - along[:, self.begins]
         scores: IntArray = (np.abs(left) + np.abs(total - left)).sum(axis=2)
         return scores
-
-
-@dataclass(frozen=True, eq=False)
-class LeafValues:
-    """The values of one tree's leaves, made of released sums.
-
-    Attributes
-    ----------
-    values : float64 array of shape (n_leaves, n_scores)
-        To be added to the scores.
-    noise : float64 array of the same shape
-        The standard deviation that the noise of the gradients' sums gives to them.
-    strength : float
-        Mean square of the gradients' sums over the noise's variance.
-    """
-
-    values: Floats
-    noise: Floats
-    strength: float
-
-
-def leaf_values(
-    sums: IntArray,
-    event: Event,
-    loss: Newton,
-    learning_rate: float,
-    margin: float = 1.0,
-    *,
-    exact_curvatures: bool = False,
-) -> LeafValues:
-    """Return noise-aware values: Newton steps, what each level of the tree adds to them shrunk by how noisy it is.
-
-    The root's step is that of all records together. Each split moves its children away from it, by what one has more
-    than its share of their gradient. The higher a split, the more leaves inform it, and since splits were chosen for
-    their effect, the higher ones have more of it: so each level is shrunk by itself.
-
-    With G and H the sums of gradients and curvatures of a node, ``D = (G1 H2 - G2 H1) / (H1 + H2)`` is what the first
-    of two children has too much, and ``-D / H1`` and ``D / H2`` is what the split adds to their parent's step. For the
-    root, ``-G / H`` is what it adds to zero. Where effects ``D / M``, with ``M = H1 H2 / (H1 + H2)``, are taken to have
-    variance ``t = max(0, sum of (D^2 - margin s^2)) / sum of M^2`` on a level, s^2 being the noise's variance in D, the
-    best linear guess is ``M^2 t / (M^2 t + s^2)`` times what was seen. Without noise all this is Newton's ``-G / H``.
-
-    Parameters
-    ----------
-    sums : int64 array of shape (n_leaves, 2 n_scores)
-        As released; leaves from left to right, children of one parent side by side.
-    event : Event
-        The noise.
-    loss : Loss
-        Whose gradients were added up.
-    learning_rate : float
-        The part of a step that is taken.
-    margin : float
-        How much of what is seen counts as noise, in units of what noise would give on average: 1 for an unbiased guess.
-        Zero where there is no base: the first round must not be shrunk to nothing, and later ones do no worse by it.
-    exact_curvatures : bool
-        Whether the noise is in the gradients alone.
-    """
-    noise_deviation = event.deviation / ONE
-    gradient = sums[:, : loss.n_scores] / ONE
-    # A curvature below its own noise is known to be small, not how small.
-    least = 1e-6 if exact_curvatures else max(noise_deviation, 1e-6)
-    curvature = np.maximum(sums[:, loss.n_scores :] / ONE, least) / loss.curvature
-    variance = noise_deviation**2
-    weights = _weights(gradient, curvature, variance, margin)
-    steps = _steps(gradient, curvature, weights)
-    # Given the weights, steps are linear in the gradients' sums: what each of those adds, one at a time.
-    each = _steps_of_units(curvature, weights)
-    values = np.clip(learning_rate * steps, -LARGEST_VALUE, LARGEST_VALUE)
-    noise = learning_rate * np.sqrt(variance * (each**2).sum(axis=0))
-    strength = float("inf") if variance == 0 else float((gradient**2).mean()) / variance
-    return LeafValues(values, noise, strength)
-
-
-def _weights(gradient: Floats, curvature: Floats, variance: float, margin: float) -> list[Floats]:
-    """Return by how much each level's effects are shrunk, from the leaves up; the last is the root's."""
-    weights = []
-    while len(gradient) > 1:
-        first, second = curvature[0::2], curvature[1::2]
-        whole = first + second
-        seen, size = _contrast(gradient, curvature), first * second / whole
-        weights.append(_weight(seen, size, variance * (first**2 + second**2) / whole**2, margin))
-        # Two noisy sums are added up to one that has twice the noise's variance.
-        gradient, curvature, variance = gradient[0::2] + gradient[1::2], whole, 2 * variance
-    return [*weights, _weight(gradient, curvature, np.full(gradient.shape, variance), margin)]
-
-
-def _weight(seen: Floats, size: Floats, variance: Floats, margin: float) -> Floats:
-    effects = max(0.0, float((seen**2 - margin * variance).sum())) / float((size**2).sum())
-    weight: Floats = size**2 * effects / np.maximum(size**2 * effects + variance, 1e-300)
-    return weight
-
-
-def _contrast(gradient: Floats, curvature: Floats) -> Floats:
-    first, second = curvature[0::2], curvature[1::2]
-    contrast: Floats = (gradient[0::2] * second - gradient[1::2] * first) / (first + second)
-    return contrast
-
-
-def _steps(gradient: Floats, curvature: Floats, weights: list[Floats]) -> Floats:
-    """Return the leaves' steps: the root's, and what each level of splits adds."""
-    if len(gradient) == 1:
-        return -weights[-1] * gradient / curvature
-    above = _steps(gradient[0::2] + gradient[1::2], curvature[0::2] + curvature[1::2], weights[1:])
-    effect = weights[0] * _contrast(gradient, curvature)
-    steps = np.repeat(above, 2, axis=0)
-    steps[0::2] -= effect / curvature[0::2]
-    steps[1::2] += effect / curvature[1::2]
-    return steps
-
-
-def _steps_of_units(curvature: Floats, weights: list[Floats]) -> Floats:
-    """Return the leaves' steps where one leaf's sums are one and all others zero, for each leaf."""
-    units = np.repeat(np.eye(len(curvature))[:, np.newaxis], curvature.shape[1], axis=1)
-    steps = _steps(units, curvature[..., np.newaxis], [weight[..., np.newaxis] for weight in weights])
-    return np.ascontiguousarray(np.moveaxis(steps, 2, 0))
