@@ -50,6 +50,7 @@ SIGNAL_FOR_TREES_MANY_CLASSES = 30_000  # trees in place of class histograms
 LARGE_SIGNAL = 1_000_000  # deeper trees, each level of which shares one split, and finer cells
 SIGNAL_FOR_DEPTH_FIVE = 20_000_000  # from here on there are more rounds, too, by the fourth root of the signal
 FEWEST_ROUNDS, MOST_ROUNDS = 30, 60  # for a large signal
+SIGNAL_FOR_OWN_SPLITS = 4_000_000_000  # so much that each node can choose for itself
 SIGNAL_FOR_EACH_COLUMN = 5_000  # two classes with many features: a base by gradient descent
 
 SEES, SEES_ALL = "the records of each node; nodes of one level are disjoint", "all records"
@@ -166,14 +167,15 @@ def descent_part(signal: float) -> Fraction:
 
 
 def _for_large_signal(base: AdditiveBase | None, signal: float) -> Outline:
-    """Return rounds for a large signal under zCDP, whose levels share their splits; there are more of them for more.
+    """Return rounds for a large signal under zCDP: levels share their splits, until the signal is very large.
 
-    One choice for all nodes of a level sees all records; of the records of one node in the lower levels there are few.
+    One choice for all nodes of a level sees all records, where a node of the lower levels has few. A tree of such
+    splits can say less, which counts once hardly any choice is noise.
     """
     more = (signal / SIGNAL_FOR_DEPTH_FIVE) ** 0.25
     n_trees = int(min(max(FEWEST_ROUNDS * more, FEWEST_ROUNDS), MOST_ROUNDS))
     rounds = _binned(base, LARGE_SIGNAL_BASE_PART, n_trees, 5 if more > 1 else 4, LARGE_QUANTILE_LEVELS)
-    return replace(rounds, shared_splits=True)
+    return replace(rounds, shared_splits=signal < SIGNAL_FOR_OWN_SPLITS)
 
 
 def _on_public_cells(rounds: Outline) -> Outline:
@@ -254,7 +256,7 @@ class Rounds:
     records_per_deviation : int
         The noise of a leaf's sum is, to begin with, at most one record in this many.
     margin : float
-        How much of the leaves' sums is taken for noise; see `privet.learners.boosting.gradient_growth`.
+        How much of the leaves' sums is taken for noise; see `privet.learners.boosting.leaf_values`.
     shared_splits : bool
         Whether all nodes of a level are split alike, by one choice that sees all records.
     """
