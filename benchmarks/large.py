@@ -5,8 +5,8 @@
 The rules of `privet.learners.boosting.outline` for large signals were chosen on such tables: tuning sets of 11,000 rows
 and more, and made-up ones (``arena/made_up.py``). *Now* levels share their splits, unless the signal is very large.
 *Before*, with ``delta`` above zero: depth 5, 30 rounds, 15% for a regression; with pure epsilon depth 3, 60 rounds, 20%
-for it, and public cells. All ways have the same splits and the same seeds of noise. Every fit is kept in a file as it is
-made, so that a stopped run goes on. Written to ``docs/results``: ``large.csv`` and ``large.md``.
+for it, and public cells. All ways have the same splits and the same seeds of noise. Every fit is kept in a file as it
+is made, so that a stopped run goes on. Written to ``docs/results``: ``large.csv`` and ``large.md``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import privet
 from arena import arguments, data, made_up
 from arena.data import Problem, Task
 from privet.learners.boosting import learner
-from privet.learners.boosting.outline import MOST_ROUNDS, Outline, outline
+from privet.learners.boosting.outline import Outline, outline
 from privet.learners.boosting.regression_base import AdditiveBase
 from privet.testing import seeded_noise
 
@@ -54,7 +54,7 @@ def planned(way: str) -> AbstractContextManager[object]:
 
     def begin(encoding: Any, share: Any, n_rows: int | None, steps: int) -> Outline:
         now = outline(encoding, share, n_rows, steps)
-        if way == WAYS[2] or not (now.shared_splits or now.n_trees == MOST_ROUNDS):
+        if way == WAYS[2] or not (now.shared_splits or now.depth > 3):
             return now
         own = replace(now, shared_splits=False)
         if way == WAYS[1]:

@@ -19,9 +19,9 @@ of the tuning sets, and the second of the rules above now holds for smaller sign
 cells for middling signals were given up again, which the tuning sets cannot tell from 16. docs/learners/boosting.md has
 ranks without these. Later it was reported that plain additive models are ahead on some kept-away tables with many
 features; that prompted a base by gradient descent, whose rule was chosen on samples of the tuning sets and on made-up
-tables (``wide.py``). Rules for large signals were chosen on tuning sets and made-up tables (``large.py``); that boosting
-with them was worse than before on covertype (2) at epsilon 4 prompted their upper end, which was chosen on the made-up
-tables again.
+tables (``wide.py``). Rules for large signals were chosen on tuning sets and made-up tables (``large.py``); that
+boosting with them was worse than before on covertype (2) at epsilon 4 prompted their upper end, which was chosen on the
+made-up tables again.
 """
 
 from __future__ import annotations
