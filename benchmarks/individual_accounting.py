@@ -45,8 +45,9 @@ from privet.estimators.learning import Hints
 from privet.learners.boosting.cells import CellGrid, common_start, in_fixed_point, kind_of_target, with_gradients
 from privet.learners.boosting.column_sizes import CONSTANT, WEIGHT
 from privet.learners.boosting.estimators import BoostingClassifier, BoostingRegressor
-from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE, AddValues, GradientGrowth, leaf_values
+from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE, AddValues, GradientGrowth
 from privet.learners.boosting.gradients import ONE, SCORE_STATE, Huber
+from privet.learners.boosting.leaf_values import leaf_values
 from privet.learners.boosting.learner import Boosting, BoostingPlan, GrownTree, _base, _cuts, assemble
 from privet.learners.boosting.outline import Annealing
 from privet.learners.boosting.regression_base import (
@@ -258,7 +259,10 @@ class WithAccounts(Boosting):
                 cost = RoundCost(rates / account, of_leaves / account, loss.n_scores)
                 kept = Affordable(loss, cost, self.schedule.then, float(now / ahead))
                 table, ahead = table.derive(GRADIENT_STATE, kept).derive(SPENT_STATE, Pay(cost)), ahead - now
-                growth = GradientGrowth(table, grid.candidates(rng), grid.cells.offsets, loss.n_scores)
+                shared = rounds.shared_splits
+                growth = GradientGrowth(
+                    table, grid.candidates(rng), grid.cells.offsets, loss.n_scores, shared_splits=shared
+                )
                 for event in planned.splits:
                     growth.split(release.choose(growth.scores(), event))
                 sums = release.noisy(growth.leaf_sums(), planned.leaves)

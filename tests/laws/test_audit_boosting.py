@@ -25,7 +25,7 @@ from privet.learners.boosting.gradient_growth import CELL_STATE, NODE_STATE, All
 from privet.learners.boosting.gradients import ONE
 from privet.learners.boosting.histogram_base import HistogramBase
 from privet.learners.boosting.learner import Boosting, loss_of
-from privet.learners.boosting.outline import Outline
+from privet.learners.boosting.outline import SPLIT_PART, Outline
 from privet.learners.boosting.rank_counts import RankCounts
 from privet.learners.boosting.regression_base import PairMoments, TargetMoments
 from privet.mechanisms.release import Release, drawn
@@ -211,6 +211,29 @@ def test_all_that_descent_releases_moves_by_no_more_than_is_paid_for(neighbours)
             steps = zip(found[first], found[second], plan.whole.events(), strict=True)
             moved.append([((a - b) ** 2).sum() / (2 * event.parameter * event.cost.rho) for a, b, event in steps])
     assert 0.5 < np.max(moved) <= 1
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("factor", [0.0, 5.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_splits_that_a_level_shares_stay_within_the_claim(delta, factor, neighbours, monkeypatch):
+    force_noise(monkeypatch, factor)
+    two_levels = Outline(Fraction(0), Fraction(0), 0, None, 1, 2, SPLIT_PART, shared_splits=True)
+    monkeypatch.setattr("privet.learners.boosting.learner.outline", lambda *_: two_levels)
+    watched = subject(Boosting(), neighbours, delta)
+    assert "one split for each level" in str(watched._public[2].facts["rounds"])
+    found = exact_audit(watched, 2)
+    assert not found.refuted
+    assert found.loss > 0.45 * found.claimed
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_half_the_range_of_shared_splits_would_be_refuted(delta, monkeypatch):
+    """All of the budget is for the choices, or what is left over would make up for it."""
+    almost_all = Outline(Fraction(0), Fraction(0), 0, None, 1, 2, Fraction(99, 100), shared_splits=True)
+    monkeypatch.setattr("privet.learners.boosting.learner.outline", lambda *_: almost_all)
+    monkeypatch.setattr("privet.learners.boosting.gradients.Logistic.score_range", Fraction(1, 2))
+    assert exact_audit(subject(Boosting(), delta=delta), 2).refuted
 
 
 @pytest.mark.parametrize("factor", [0.0, 5.0])

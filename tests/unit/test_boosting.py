@@ -10,10 +10,10 @@ import privet
 from privet import BoostingClassifier, BoostingRegressor, Categorical, Numeric, Schema
 from privet.errors import BudgetError, ParameterError, PrivacyLeakWarning, SchemaError
 from privet.learners.boosting.cells import CellGrid
-from privet.learners.boosting.gradient_growth import leaf_values
 from privet.learners.boosting.gradients import ONE, Huber, Logistic, Softmax
+from privet.learners.boosting.leaf_values import leaf_values
 from privet.learners.boosting.learner import FINE_BINS
-from privet.learners.boosting.outline import Annealing, Rounds
+from privet.learners.boosting.outline import Annealing, Rounds, outline
 from privet.mechanisms.release import drawn, outcomes_from
 from privet.mechanisms.replay import Forced, Recording
 from privet.privacy.events import Cost, Event, Filter, Mechanism
@@ -334,6 +334,22 @@ def test_fewer_records_get_fewer_rounds():
     numbers = [rounds.at_first(Logistic("l2"), Terms(), n) for n in (1, 2_000, 5_000, 10**6)]
     assert numbers == [1, 32, 60, 60]
     assert rounds.at_first(Logistic("l2"), Terms("replace"), 2_000) == 8
+
+
+@pytest.mark.parametrize("schema", [TWO, THREE])
+@pytest.mark.parametrize(("delta", "most"), [(0.0, (60, 4)), (1e-6, (60, 5))])
+def test_more_records_get_deeper_trees_and_share_splits_where_there_are_many(schema, delta, most):
+    encoding, share = schema.encoding(FINE_BINS), Allowance.of(1.0, delta).whole
+    outlines = [outline(encoding, share, n_rows, 1) for n_rows in (1_000, 5_000, 20_000, 100_000, 200_000)]
+    assert [each.depth for each in outlines] == sorted(each.depth for each in outlines)
+    many = [(each.n_trees, each.depth) for each in outlines if each.shared_splits]
+    assert [each.shared_splits for each in outlines] == sorted(each.shared_splits for each in outlines)
+    assert 2 <= len(many) < len(outlines)
+    assert many == sorted(many)
+    assert many[-1] == most
+    largest = outline(encoding, share, 10**7, 1)
+    assert (largest.n_trees, largest.depth) == most
+    assert largest.shared_splits == (delta == 0.0)
 
 
 EXACT = Event("leaves", Mechanism.NOTHING, Fraction(0), Fraction(0), Cost.unbounded())

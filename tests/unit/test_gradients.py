@@ -1,6 +1,7 @@
 """Gradients stay within the norms that their sensitivities are stated for, whatever the scores; sums are exact."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -15,10 +16,11 @@ from privet.learners.boosting.gradient_growth import (
     GRADIENT_STATE,
     NODE_STATE,
     AddValues,
+    GradientGrowth,
     GradientHistogram,
     GradientSums,
+    WalkScores,
     cell_step,
-    score_walks,
 )
 from privet.learners.boosting.gradients import ONE, SCORE_STATE, Huber, Logistic, Softmax, logistic_table
 from privet.parameters import public_rng
@@ -172,7 +174,7 @@ def test_cells_lie_between_cuts_and_missing_values_have_their_own():
     assert grid.domains.missing.tolist() == [3, -1]
 
 
-@pytest.mark.parametrize("n_scores", [1, 3])
+@pytest.mark.parametrize("n_scores", [1, 3, 4, 7])
 def test_histograms_and_leaf_sums_are_those_of_a_plain_loop(n_scores):
     grid, block = grid_and_block(n_scores=n_scores)
     slots = np.array([1, -1, 0, -1], dtype=np.int32)
@@ -190,13 +192,27 @@ def test_histograms_and_leaf_sums_are_those_of_a_plain_loop(n_scores):
     np.testing.assert_array_equal(GradientSums(4, n_scores)(block), sums)
 
 
+@pytest.mark.parametrize("n_scores", [3, 4, 7])
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_histograms_of_many_scores_hold_the_largest_sums(n_scores, sign):
+    """All gradients as large as any can be, of one sign and of both, and more records than fit into half a word."""
+    n_rows = 40_000
+    gradient = np.full((n_rows, 2 * n_scores), sign * ONE, np.int32)
+    gradient[:, 1:n_scores:2] *= -1
+    state = {CELL_STATE: np.zeros((n_rows, 1), np.uint8), NODE_STATE: np.zeros(n_rows, np.int32)}
+    block = Block(np.zeros((1, n_rows), np.uint8), np.zeros(n_rows, np.int32), np.arange(n_rows), state)
+    block.state[GRADIENT_STATE] = gradient
+    found = GradientHistogram(np.zeros(1, np.int32), np.array([0, 1]), n_scores)(block)
+    np.testing.assert_array_equal(found[0, 0], gradient[:, :n_scores].sum(axis=0, dtype=np.int64))
+
+
 def test_scores_of_candidates_are_those_of_the_splits_that_they_stand_for():
     grid, block = grid_and_block()
     candidates = grid.candidates(public_rng(0))
     node = np.zeros(block.target.size, np.int32)
     block.state[NODE_STATE] = node
     histogram = GradientHistogram(np.zeros(1, np.int32), grid.cells.offsets, 2)(block)
-    scores = score_walks(histogram, candidates.walks, grid.cells.offsets)
+    scores = WalkScores.of(candidates.walks, grid.cells.offsets)(histogram)
     assert scores.shape == (1, len(candidates))
     gradient = block.state[GRADIENT_STATE][:, :2].astype(np.int64)
     for candidate in range(len(candidates)):
@@ -221,9 +237,59 @@ def test_one_record_moves_all_split_scores_within_a_range_of_twice_its_gradient(
     after = before.copy()
     after[0, cell, 0] += gradient
     after[0, 5 + (cell * 2) % 5, 0] += gradient
-    change = np.subtract(*(score_walks(h, candidates.walks, grid.cells.offsets) for h in (after, before)))
+    change = np.subtract(*(WalkScores.of(candidates.walks, grid.cells.offsets)(h) for h in (after, before)))
     assert np.ptp(change) <= 2 * abs(gradient)
     assert np.abs(change).max() <= abs(gradient)
+
+
+@given(arrays(np.int64, (3, 2, 5), elements=st.integers(-40, 40)), st.integers(0, 4), st.integers(-8, 8))
+@settings(max_examples=200, deadline=None)
+def test_one_record_moves_the_scores_of_shared_splits_by_no_more(histogram, cell, gradient):
+    """Three nodes that share a split; the record is at one of them."""
+    grid = CellGrid.of(
+        Schema({"a": Categorical(list("vwxyz")), "b": Categorical(list("vwxyz"))}, classes=[0, 1]).encoding(), {}
+    )
+    walk_scores = WalkScores.of(grid.candidates(public_rng(1)).walks, grid.cells.offsets)
+    histogram[:, 1, -1] += histogram[:, 0].sum(axis=1) - histogram[:, 1].sum(axis=1)
+    before = histogram.reshape(3, 10, 1)
+    after = before.copy()
+    after[1, [cell, 5 + (cell * 2) % 5], 0] += gradient
+    change = np.subtract(*(walk_scores(h).sum(axis=0) for h in (after, before)))
+    assert np.ptp(change) <= 2 * abs(gradient)
+
+
+@pytest.mark.parametrize("shared_splits", [False, True])
+@pytest.mark.parametrize("n_scores", [1, 3, 5])
+def test_a_tree_grows_on_the_scores_of_a_plain_loop_at_every_level(n_scores, shared_splits):
+    """Whichever child is added up and whichever follows by subtraction."""
+    schema = Schema({"x": Numeric(0, 1, bins=7), "c": Categorical(list("vwxyz"))}, classes=[0, 1])
+    encoding, rng, n_rows = schema.encoding(), np.random.default_rng(5), 200
+    codes = np.stack([rng.integers(7, size=n_rows), rng.integers(5, size=n_rows)]).astype(np.uint8)
+    gradient = rng.integers(-50, 50, size=(n_rows, 2 * n_scores)).astype(np.int32)
+    grid = CellGrid.of(encoding, {})
+    table = MemoryTable(encoding, codes, np.zeros(n_rows, np.int32)).derive(CELL_STATE, grid.cells)
+    table = table.derive(GRADIENT_STATE, lambda block: gradient)
+    candidates = grid.candidates(public_rng(2))
+    growth = GradientGrowth(table, candidates, grid.cells.offsets, n_scores, shared_splits=shared_splits)
+    node = np.zeros(n_rows, np.int64)
+    for level in range(3):
+        expected = np.zeros((1 << level, len(candidates)), np.int64)
+        sides = [cell_step(*candidates.sides([candidates.split(k)])) for k in range(len(candidates))]
+        cells = {CELL_STATE: np.ascontiguousarray(codes.T), NODE_STATE: np.zeros(n_rows, np.int32)}
+        block = Block(codes, np.zeros(n_rows, np.int32), np.arange(n_rows), cells)
+        below = [side(block) for side in sides]
+        for at, candidate, child in product(range(1 << level), range(len(candidates)), (0, 1)):
+            here = (node == at) & (below[candidate] == child)
+            expected[at, candidate] += np.abs(gradient[here, :n_scores].sum(axis=0, dtype=np.int64)).sum()
+        found = growth.scores()
+        np.testing.assert_array_equal(found, expected.sum(axis=0, keepdims=True) if shared_splits else expected)
+        chosen = rng.integers(len(candidates), size=len(found))
+        growth.split(chosen)
+        of_node = np.resize(chosen, 1 << level)
+        node = np.array([2 * at + below[of_node[at]][row] for row, at in enumerate(node)])
+    assert len(growth.splits) == 7
+    sums = np.array([gradient[node == leaf].sum(axis=0) for leaf in range(8)])
+    np.testing.assert_array_equal(growth.leaf_sums(), sums)
 
 
 def test_new_scores_are_the_old_ones_and_what_the_leaf_says():

@@ -22,7 +22,7 @@ from privet.learners.boosting.gradient_growth import (
     AllAtRoot,
     GradientHistogram,
     GradientSums,
-    left_sums,
+    WalkScores,
 )
 from privet.learners.boosting.gradients import ONE, Huber
 from privet.learners.boosting.stepwise_base import narrowed
@@ -293,5 +293,5 @@ def _sums_by_cell(table: Table, base: BaseTables, grid: CellGrid, loss: Huber) -
 
 def _contrasts(sums: IntArray, walks: Sequence[Walk], offsets: IntArray) -> IntArray:
     """Return the sum of all records, then the first side's less the second's for every candidate."""
-    left, total = left_sums(sums, walks, offsets)
+    left, total = WalkScores.of(walks, offsets).sides(sums)
     return np.append(total[0, 0, 0], (2 * left - total)[0, :, 0])

@@ -37,11 +37,11 @@ from privet.learners.boosting.gradient_growth import (
     GradientGrowth,
     GradientHistogram,
     GradientSums,
-    leaf_values,
 )
 from privet.learners.boosting.gradients import ONE, SCORE_STATE, Huber, Loss
 from privet.learners.boosting.label_base import LabelBase, LabelBasePlan, cells_of_each
 from privet.learners.boosting.label_losses import CurvatureSums, LabelLoss, for_labels
+from privet.learners.boosting.leaf_values import leaf_values
 from privet.learners.boosting.learner import (
     CONCENTRATED,
     PURE,

@@ -19,9 +19,10 @@ from privet.learners.boosting.additive import Additive
 from privet.learners.boosting.cells import MIDDLE, BaseTables, CellGrid, common_start, in_fixed_point, plan_start
 from privet.learners.boosting.choice_base import ChoiceBase, ChoicePlan
 from privet.learners.boosting.descent_base import DescentBase, DescentPlan
-from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE, AddValues, GradientGrowth, leaf_values
+from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE, AddValues, GradientGrowth
 from privet.learners.boosting.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
 from privet.learners.boosting.histogram_base import HistogramBase, HistogramPlan
+from privet.learners.boosting.leaf_values import leaf_values
 from privet.learners.boosting.outline import Annealing, Outline, Rounds, outline
 from privet.learners.boosting.rank_counts import RankPlan
 from privet.learners.boosting.regression_base import RegressionPlan
@@ -188,6 +189,7 @@ class Boosting:
             hints.n_rows,
             recipe.records_per_deviation,
             margin=float(base_part > 0),
+            shared_splits=first.shared_splits,
         )
         for_start, for_base = (times(share, part) for part in (start_part, base_part - start_part))
         return BoostingPlan(
@@ -219,7 +221,13 @@ class Boosting:
         with release.filter(rounds.filter):
             for planned in annealing:
                 table = table.derive(GRADIENT_STATE, loss)
-                growth = GradientGrowth(table, grid.candidates(rng), grid.cells.offsets, loss.n_scores)
+                growth = GradientGrowth(
+                    table,
+                    grid.candidates(rng),
+                    grid.cells.offsets,
+                    loss.n_scores,
+                    shared_splits=rounds.shared_splits,
+                )
                 for event in planned.splits:
                     growth.split(release.choose(growth.scores(), event))
                 sums = release.noisy(growth.leaf_sums(), planned.leaves)

@@ -28,8 +28,10 @@ from privet.schema.encoding import Encoding
 
 # Parts of the budget, and how finely numeric features are described.
 QUANTILE_LEVELS, LARGE_QUANTILE_LEVELS = 4, 6  # 16 cells of a numeric feature by private quantiles, or 64
+LARGE_PURE_QUANTILE_LEVELS = 5
 NOTHING, ALL = Fraction(0), Fraction(1)
-BINS_PART, BASE_PART, LARGE_SIGNAL_BASE_PART = Fraction(1, 10), Fraction(3, 10), Fraction(3, 20)
+BINS_PART, LARGE_PURE_BINS_PART = Fraction(1, 10), Fraction(1, 20)
+BASE_PART, LARGE_SIGNAL_BASE_PART = Fraction(3, 10), Fraction(1, 10)
 DESCENT_PART, LARGE_SIGNAL_DESCENT_PART = Fraction(3, 20), Fraction(1, 20)  # where trees come after it
 DESCENT_PART_BEFORE_STUMPS = Fraction(3, 5)
 DESCENT_STEPS, DESCENT_STEPS_LONG = 30, 60
@@ -43,6 +45,7 @@ MANY_FEATURES = 16
 PURE_SIGNAL_FOR_REGRESSION = 200  # two classes and not many features: a regression as base
 PURE_SIGNAL_FOR_TREES = 2_000  # two classes: trees of depth two in place of stumps; many classes: any rounds
 LARGE_PURE_SIGNAL, LARGE_PURE_SIGNAL_MANY_CLASSES = 20_000, 10_000  # more and deeper trees
+PURE_SIGNAL_FOR_DEPTH_FOUR = 100_000
 PURE_SIGNAL_FOR_EACH_FEATURE, FEWEST_FEATURES = 25, 3  # many classes: where there is less for each, fewer are measured
 
 # zCDP: from which n^2 rho on something pays off.
@@ -51,10 +54,13 @@ SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
 # The strength of a signal (`strength_of`) between which gradient descent does best: many classes, alone; two classes,
 # before stumps, which find what is in a single feature of many.
 STRENGTHS_MANY_CLASSES, STRENGTHS_TWO_CLASSES = (50, 30_000), (500, 10_000)
-LARGE_SIGNAL = 1_000_000  # deeper trees and finer cells
+LARGE_SIGNAL = 1_000_000  # deeper trees, each level of which shares one split, and finer cells
+SIGNAL_FOR_DEPTH_FIVE = 20_000_000  # from here on there are more rounds, too, by the fourth root of the signal
+FEWEST_ROUNDS, MOST_ROUNDS = 30, 60  # for a large signal
+SIGNAL_FOR_OWN_SPLITS = 4_000_000_000  # so much that each node can choose for itself
 SIGNAL_FOR_EACH_COLUMN = 5_000  # two classes with many features: a base by gradient descent
 
-SEES = "the records of each node; nodes of one level are disjoint"
+SEES, SEES_ALL = "the records of each node; nodes of one level are disjoint", "all records"
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,8 @@ class Outline:
         What cells of numeric features come from, in place of halving them by selections.
     window_by_counts : bool
         Whether noisy counts say so, in place of private quartiles.
+    shared_splits : bool
+        Whether all nodes of a level are split alike.
     """
 
     bins_part: Fraction
@@ -91,6 +99,7 @@ class Outline:
     window_part: Fraction = NOTHING
     ranks: RankCounts | None = None
     window_by_counts: bool = False
+    shared_splits: bool = False
 
 
 def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: int) -> Outline:
@@ -179,13 +188,43 @@ def descent_part(signal: float) -> Fraction:
     return LARGE_SIGNAL_DESCENT_PART if signal > LARGE_SIGNAL else DESCENT_PART
 
 
+def _for_large_signal(base: AdditiveBase | None, signal: float) -> Outline:
+    """Return rounds for a large signal under zCDP: levels share their splits, until the signal is very large.
+
+    One choice for all nodes of a level sees all records, where a node of the lower levels has few. A tree of such
+    splits can say less, which counts once hardly any choice is noise.
+    """
+    more = (signal / SIGNAL_FOR_DEPTH_FIVE) ** 0.25
+    n_trees = int(min(max(FEWEST_ROUNDS * more, FEWEST_ROUNDS), MOST_ROUNDS))
+    rounds = _binned(base, LARGE_SIGNAL_BASE_PART, n_trees, 5 if more > 1 else 4, LARGE_QUANTILE_LEVELS)
+    return replace(rounds, shared_splits=signal < SIGNAL_FOR_OWN_SPLITS)
+
+
+def _on_public_cells(rounds: Outline) -> Outline:
+    """Return the same rounds without cells by quantiles, and without a base."""
+    return replace(_rounds_alone(rounds.depth, rounds.n_trees), shared_splits=rounds.shared_splits)
+
+
+def _for_large_pure_signal(
+    encoding: Encoding, base: AdditiveBase | HistogramBase | None, base_part: Fraction, signal: float
+) -> Outline:
+    """Return rounds for a large signal under pure epsilon, whose levels share their splits."""
+    rounds = replace(_rounds_alone(4 if signal >= PURE_SIGNAL_FOR_DEPTH_FOUR else 3, 60), shared_splits=True)
+    if base is not None:
+        rounds = replace(rounds, base=base, base_part=base_part)
+    if encoding.n_features > MANY_FEATURES:  # quantiles of so many would cost too much
+        return rounds
+    return replace(rounds, bins_part=LARGE_PURE_BINS_PART, levels=LARGE_PURE_QUANTILE_LEVELS)
+
+
 def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outline:
     regression = None if encoding.n_features > MANY_FEATURES else _regression(encoding, "l1")
     if signal is None or n_rows is None:
         return Outline(NOTHING, Fraction(1, 50), 0, None, 16, 2, SPLIT_PART)
     if encoding.n_classes == 2:
-        small = _rounds_alone(2 if signal >= PURE_SIGNAL_FOR_TREES else 1)
-        rounds = _rounds_alone(3, 60) if signal >= LARGE_PURE_SIGNAL else small
+        if signal >= LARGE_PURE_SIGNAL:
+            return _for_large_pure_signal(encoding, regression, LARGE_SIGNAL_BASE_PART, signal)
+        rounds = _rounds_alone(2 if signal >= PURE_SIGNAL_FOR_TREES else 1)
         if signal < PURE_SIGNAL_FOR_REGRESSION or regression is None:
             return rounds
         return replace(rounds, base=regression, base_part=Fraction(2 if signal >= PURE_SIGNAL_FOR_TREES else 3, 10))
@@ -193,6 +232,8 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
     base = HistogramBase(n_rows, affordable if affordable < encoding.n_features else None)
     if signal < PURE_SIGNAL_FOR_TREES:
         return _base_alone(base)
+    if signal >= LARGE_PURE_SIGNAL:
+        return _for_large_pure_signal(encoding, base, Fraction(1, 5), signal)
     if signal >= LARGE_PURE_SIGNAL_MANY_CLASSES:
         return Outline(NOTHING, Fraction(1, 5), 0, base, 60, 3, SPLIT_PART)
     return Outline(NOTHING, Fraction(1, 2), 0, base, 16, 2, SPLIT_PART)
@@ -209,7 +250,7 @@ def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
             return Outline(BINS_PART, ALL, 0, descent, ranks=ranks)
         if strength < enough:
             return _base_alone(HistogramBase(n_rows))
-        rounds = _binned(None, START_PART, *((30, 5, LARGE_QUANTILE_LEVELS) if large else (60, 2)))
+        rounds = _for_large_signal(None, signal) if large else _binned(None, START_PART, 60, 2)
         return replace(rounds, base=descent, base_part=DESCENT_PART) if fits else rounds
     few, enough = STRENGTHS_TWO_CLASSES
     if few <= strength < enough and fits:
@@ -217,13 +258,14 @@ def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
     if encoding.n_features > MANY_FEATURES:
         if signal < SIGNAL_FOR_TREES_TWO_CLASSES:
             return _rounds_alone(1)
-        return _after_descent(_rounds_alone(5 if large else 2, 30), encoding, signal, n_rows)
+        rounds = _on_public_cells(_for_large_signal(None, signal)) if large else _rounds_alone(2, 30)
+        return _after_descent(rounds, encoding, signal, n_rows)
     regression = _regression(encoding, "l2")
     if signal < SIGNAL_FOR_TREES_TWO_CLASSES:
         stumps = _rounds_alone(1)
         return stumps if regression is None else replace(stumps, base=regression, base_part=Fraction(1, 2))
     if large:
-        return _binned(regression, LARGE_SIGNAL_BASE_PART, 30, 5, LARGE_QUANTILE_LEVELS)
+        return _for_large_signal(regression, signal)
     return _binned(regression, BASE_PART, 60, 2)
 
 
@@ -248,7 +290,9 @@ class Rounds:
     records_per_deviation : int
         The noise of a leaf's sum is, to begin with, at most one record in this many.
     margin : float
-        How much of the leaves' sums is taken for noise; see `privet.learners.boosting.gradient_growth`.
+        How much of the leaves' sums is taken for noise; see `privet.learners.boosting.leaf_values`.
+    shared_splits : bool
+        Whether all nodes of a level are split alike, by one choice that sees all records.
     """
 
     share: Share | None
@@ -259,6 +303,7 @@ class Rounds:
     n_rows: int | None = None
     records_per_deviation: int = 20
     margin: float = 1.0
+    shared_splits: bool = False
 
     def at_first(self, loss: Bounded, terms: Terms, n_rows: float) -> int:
         """Return the number of rounds to plan for: so few that a round's leaves are not mostly noise.
@@ -291,9 +336,10 @@ class Rounds:
         return Filter("annealed rounds", self.cap)
 
     def __str__(self) -> str:
-        if self.share is None:
-            return f"{self.n_trees} trees of depth {self.depth}"
-        return f"at most {self.n_trees} trees of depth {self.depth}; fewer and surer ones where the noise asks for it"
+        trees = f"{self.n_trees} trees of depth {self.depth}"
+        if self.shared_splits:
+            trees += ", one split for each level"
+        return trees if self.share is None else f"at most {trees}; fewer and surer ones where the noise asks for it"
 
 
 @dataclass(frozen=True)
@@ -335,9 +381,10 @@ class Annealing:
         share = None if rounds.share is None else rounds.share * part
         of_level, of_leaves = rounds.split_part / max(rounds.depth, 1), 1 - rounds.split_part
         for_splits, for_leaves = (None if share is None else share * part for part in (of_level, of_leaves))
+        of_each, sees = ("split", SEES_ALL) if rounds.shared_splits else ("splits", SEES)
         splits = tuple(
             self._terms.choice(
-                f"{name}splits of level {level + 1}", for_splits, score_range=loss.score_range * ONE, sees=SEES
+                f"{name}{of_each} of level {level + 1}", for_splits, score_range=loss.score_range * ONE, sees=sees
             )
             for level in range(rounds.depth)
         )

@@ -1,0 +1,144 @@
+"""The values that released sums of gradients and curvatures give to the leaves of one tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from privet.learners.boosting.gradients import ONE
+from privet.privacy.events import Event
+from privet.tables.protocol import Floats, IntArray
+
+LARGEST_VALUE = 2.0  # of a leaf
+
+
+class Newton(Protocol):
+    """What a loss must say of itself for Newton steps: the number of scores, and how curvatures are stated."""
+
+    @property
+    def n_scores(self) -> int:
+        """Number of scores."""
+        ...
+
+    @property
+    def curvature(self) -> float:
+        """How many times the curvature is stated."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class LeafValues:
+    """The values of one tree's leaves, made of released sums.
+
+    Attributes
+    ----------
+    values : float64 array of shape (n_leaves, n_scores)
+        To be added to the scores.
+    noise : float64 array of the same shape
+        The standard deviation that the noise of the gradients' sums gives to them.
+    strength : float
+        Mean square of the gradients' sums over the noise's variance.
+    """
+
+    values: Floats
+    noise: Floats
+    strength: float
+
+
+def leaf_values(
+    sums: IntArray,
+    event: Event,
+    loss: Newton,
+    learning_rate: float,
+    margin: float = 1.0,
+    *,
+    exact_curvatures: bool = False,
+) -> LeafValues:
+    """Return noise-aware values: Newton steps, what each level of the tree adds to them shrunk by how noisy it is.
+
+    The root's step is that of all records together. Each split moves its children away from it, by what one has more
+    than its share of their gradient. The higher a split, the more leaves inform it, and since splits were chosen for
+    their effect, the higher ones have more of it: so each level is shrunk by itself.
+
+    With G and H the sums of gradients and curvatures of a node, ``D = (G1 H2 - G2 H1) / (H1 + H2)`` is what the first
+    of two children has too much, and ``-D / H1`` and ``D / H2`` is what the split adds to their parent's step. For the
+    root, ``-G / H`` is what it adds to zero. Where effects ``D / M``, with ``M = H1 H2 / (H1 + H2)``, are taken to have
+    variance ``t = max(0, sum of (D^2 - margin s^2)) / sum of M^2`` on a level, s^2 being the noise's variance in D, the
+    best linear guess is ``M^2 t / (M^2 t + s^2)`` times what was seen. Without noise all this is Newton's ``-G / H``.
+
+    Parameters
+    ----------
+    sums : int64 array of shape (n_leaves, 2 n_scores)
+        As released; leaves from left to right, children of one parent side by side.
+    event : Event
+        The noise.
+    loss : Loss
+        Whose gradients were added up.
+    learning_rate : float
+        The part of a step that is taken.
+    margin : float
+        How much of what is seen counts as noise, in units of what noise would give on average: 1 for an unbiased guess.
+        Zero where there is no base: the first round must not be shrunk to nothing, and later ones do no worse by it.
+    exact_curvatures : bool
+        Whether the noise is in the gradients alone.
+    """
+    noise_deviation = event.deviation / ONE
+    gradient = sums[:, : loss.n_scores] / ONE
+    # A curvature below its own noise is known to be small, not how small.
+    least = 1e-6 if exact_curvatures else max(noise_deviation, 1e-6)
+    curvature = np.maximum(sums[:, loss.n_scores :] / ONE, least) / loss.curvature
+    variance = noise_deviation**2
+    weights = _weights(gradient, curvature, variance, margin)
+    steps = _steps(gradient, curvature, weights)
+    # Given the weights, steps are linear in the gradients' sums: what each of those adds, one at a time.
+    each = _steps_of_units(curvature, weights)
+    values = np.clip(learning_rate * steps, -LARGEST_VALUE, LARGEST_VALUE)
+    noise = learning_rate * np.sqrt(variance * (each**2).sum(axis=0))
+    strength = float("inf") if variance == 0 else float((gradient**2).mean()) / variance
+    return LeafValues(values, noise, strength)
+
+
+def _weights(gradient: Floats, curvature: Floats, variance: float, margin: float) -> list[Floats]:
+    """Return by how much each level's effects are shrunk, from the leaves up; the last is the root's."""
+    weights = []
+    while len(gradient) > 1:
+        first, second = curvature[0::2], curvature[1::2]
+        whole = first + second
+        seen, size = _contrast(gradient, curvature), first * second / whole
+        weights.append(_weight(seen, size, variance * (first**2 + second**2) / whole**2, margin))
+        # Two noisy sums are added up to one that has twice the noise's variance.
+        gradient, curvature, variance = gradient[0::2] + gradient[1::2], whole, 2 * variance
+    return [*weights, _weight(gradient, curvature, np.full(gradient.shape, variance), margin)]
+
+
+def _weight(seen: Floats, size: Floats, variance: Floats, margin: float) -> Floats:
+    effects = max(0.0, float((seen**2 - margin * variance).sum())) / float((size**2).sum())
+    weight: Floats = size**2 * effects / np.maximum(size**2 * effects + variance, 1e-300)
+    return weight
+
+
+def _contrast(gradient: Floats, curvature: Floats) -> Floats:
+    first, second = curvature[0::2], curvature[1::2]
+    contrast: Floats = (gradient[0::2] * second - gradient[1::2] * first) / (first + second)
+    return contrast
+
+
+def _steps(gradient: Floats, curvature: Floats, weights: list[Floats]) -> Floats:
+    """Return the leaves' steps: the root's, and what each level of splits adds."""
+    if len(gradient) == 1:
+        return -weights[-1] * gradient / curvature
+    above = _steps(gradient[0::2] + gradient[1::2], curvature[0::2] + curvature[1::2], weights[1:])
+    effect = weights[0] * _contrast(gradient, curvature)
+    steps = np.repeat(above, 2, axis=0)
+    steps[0::2] -= effect / curvature[0::2]
+    steps[1::2] += effect / curvature[1::2]
+    return steps
+
+
+def _steps_of_units(curvature: Floats, weights: list[Floats]) -> Floats:
+    """Return the leaves' steps where one leaf's sums are one and all others zero, for each leaf."""
+    units = np.repeat(np.eye(len(curvature))[:, np.newaxis], curvature.shape[1], axis=1)
+    steps = _steps(units, curvature[..., np.newaxis], [weight[..., np.newaxis] for weight in weights])
+    return np.ascontiguousarray(np.moveaxis(steps, 2, 0))
