@@ -103,7 +103,7 @@ MORE = 1 + Fraction(1, 10**5)
     ],
 )
 def test_what_no_way_allows_is_refused_before_it_is_drawn(parts):
-    assert not keeps(whole(parts), 1, ONE, DELTA)
+    assert not keeps(whole(parts), TERMS, ONE, DELTA)
     with pytest.raises(BudgetError):
         Ledger.stating(TERMS, ASKED, whole(parts))
     with pytest.raises(BudgetError, match="nothing was drawn"):
@@ -120,11 +120,11 @@ def test_looks_inside_are_paid_for_by_what_follows():
 
 def test_epsilons_and_deltas_of_a_sequence_add_up():
     part = Either("", ONE / 2, DELTA / 2)
-    assert keeps(Sequential((part, part)), 1, ONE, DELTA)
-    assert not keeps(Sequential((part, part)), 1, ONE, DELTA * Fraction(99, 100))
-    assert not keeps(Sequential((part, part)), 1, Fraction(99, 100), DELTA)
-    assert not keeps(Sequential((part, part, LOOK)), 1, ONE, DELTA)
-    assert not keeps(Sequential((part, TERMS.gaussian("", Fraction(1, 10**9)))), 1, ONE, DELTA)
+    assert keeps(Sequential((part, part)), TERMS, ONE, DELTA)
+    assert not keeps(Sequential((part, part)), TERMS, ONE, DELTA * Fraction(99, 100))
+    assert not keeps(Sequential((part, part)), TERMS, Fraction(99, 100), DELTA)
+    assert not keeps(Sequential((part, part, LOOK)), TERMS, ONE, DELTA)
+    assert not keeps(Sequential((part, TERMS.gaussian("", Fraction(1, 10**9)))), TERMS, ONE, DELTA)
     for wrong in (whole((), epsilon=ONE), whole((), delta=2 * DELTA)):
         with pytest.raises(BudgetError):
             Ledger.stating(TERMS, ASKED, wrong)
