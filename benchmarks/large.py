@@ -119,10 +119,7 @@ def page(table: pd.DataFrame) -> str:
         text.append(
             f"| all | {delta:g} | {epsilon:g} | {before:.1f} | {' | '.join(found)} | times {np.exp(ratio):.2f} |"
         )
-    text += [
-        "",
-        "Seconds of the processor for a fit, the least of the repeats: before, and with a split for each level.",
-    ]
+    text += ["", "Seconds of the processor for a fit, the least of the repeats: before, and now."]
     return "\n".join(text) + "\n"
 
 
@@ -138,7 +135,7 @@ def main(given: Sequence[str] | None = None) -> int:
         if cell not in done:
             found = measure(load(cell[0], options.data), *cell[1:])
             line = pd.DataFrame([[*cell, *found]], columns=COLUMNS)
-            line.to_csv(file, mode="a", index=False, header=not file.exists(), float_format="%.4f", lineterminator="\n")
+            line.to_csv(file, mode="a", index=False, header=not file.exists(), float_format="%.6g", lineterminator="\n")
     (options.out / "large.md").write_text(page(pd.read_csv(file)), "utf-8")
     return 0
 
