@@ -63,7 +63,7 @@ BEFORE_STUMPS, BEFORE_TREES = "descent, then stumps", "descent, then trees"
 WAYS = {2: (STUMPS, ALONE, BEFORE_STUMPS), 3: (HISTOGRAMS, ALONE, BEFORE_TREES)}
 CHOSEN = {2: BEFORE_STUMPS, 3: ALONE}  # by the outline, between its two strengths
 COLUMNS = ["set", "classes", "rows", "epsilon", "repeat", "way", "strength", "accuracy", "auc", "seconds"]
-ZONES = (0, 15, 50, 150, 500, 2_000, 10_000, 30_000, 100_000, float("inf"))
+ZONES = (0, 15, 50, 150, 500, 2_000, 10_000, 30_000, 100_000)  # beyond, nobody would go without trees
 
 
 def problem_of(name: str, folder: Path) -> Problem:
@@ -140,8 +140,13 @@ def planned(way: str, n_rows: int) -> ExitStack:
     return found
 
 
+def strength_of(problem: Problem, n_rows: int, epsilon: float) -> float:
+    """Return the signal's strength, by the number of records as it is hinted."""
+    return outline.strength_of(problem.schema.encoding(16), signal(n_rows, epsilon))
+
+
 def measure(problem: Problem, n_rows: int, epsilon: float, repeat: int, way: str) -> list[float]:
-    """Train once; the signal's strength, accuracy, AUC, and the processor's seconds."""
+    """Train once; accuracy, AUC, and the processor's seconds."""
     rows = np.random.default_rng([repeat, n_rows]).permutation(len(problem.labels))
     train, test = rows[:n_rows], rows[n_rows : n_rows + MOST_TESTED]
     hint = hinted(n_rows)
@@ -151,11 +156,10 @@ def measure(problem: Problem, n_rows: int, epsilon: float, repeat: int, way: str
         model.fit(problem.frame.iloc[train], problem.labels[train])
     seconds = time.process_time() - start
     chances, truth = model.predict_proba(problem.frame.iloc[test]), problem.labels[test]
-    strength = outline.strength_of(problem.schema.encoding(16), signal(n_rows, epsilon))
     accuracy = float(np.mean(chances.argmax(axis=1) == truth))
     classes = [1] if problem.n_classes == 2 else np.flatnonzero(np.bincount(truth)).tolist()
     auc = float(np.mean([roc_auc_score(truth == label, chances[:, label]) for label in classes]))
-    return [strength, accuracy, auc, seconds]
+    return [accuracy, auc, seconds]
 
 
 def cells(sets: Sequence[str], repeats: int) -> Iterator[tuple[str, int, float, int]]:
@@ -245,10 +249,12 @@ def main(given: Sequence[str] | None = None) -> int:
             continue
         name, n_rows, epsilon, repeat = cell
         problem = problems.get(name) or problems.setdefault(name, problem_of(name, options.data))
-        ways, lines = WAYS[min(problem.n_classes, 3)], []
-        for way in ways:
+        strength, lines = strength_of(problem, n_rows, epsilon), []
+        if strength >= ZONES[-1]:
+            continue
+        for way in WAYS[min(problem.n_classes, 3)]:
             found = measure(problem, n_rows, epsilon, repeat, way)
-            lines.append([name, problem.n_classes, n_rows, epsilon, repeat, way, *found])
+            lines.append([name, problem.n_classes, n_rows, epsilon, repeat, way, strength, *found])
         new = pd.DataFrame(lines, columns=COLUMNS)
         new.to_csv(file, mode="a", index=False, header=not file.exists(), float_format="%.4f", lineterminator="\n")
     (options.out / "descent.md").write_text(page(pd.read_csv(file)), "utf-8")
