@@ -7,7 +7,8 @@
                                                        # only of the first --splits
 
 Noisy gradient descent for logistic regression, for its additive form and for a network, AdaSSP, and AIM with gradient
-boosting on its synthetic records; ``arena/newcomers.py`` lists them. Written to ``docs/results``: ``new_peers.csv`` and
+boosting on its synthetic records; ``arena/newcomers.py`` lists them. Rows of the table so far that are not measured
+again stay in it. Written to ``docs/results``: ``new_peers.csv`` and
 ``new_peers.md``, which read ``accuracy.csv`` for everybody else, and ``new_peers_regression.csv``; with ``--tune``
 ``new_peers_tuning.csv``. To have the same rows in ``accuracy.csv``: ``accuracy.py --renew METHOD --splits 2``, with the
 same ``--cells``.
@@ -67,6 +68,16 @@ def measure(options: argparse.Namespace, tasks: Sequence[data.Task]) -> None:
     fill(regression.problems(options.data), [peer], numbers, regression.EPSILONS, options.splits, options.until)
 
 
+def with_published(means: pd.DataFrame, file: Path) -> pd.DataFrame:
+    """Add the rows of the table so far that were not measured anew, or on fewer splits only."""
+    if not file.exists():
+        return means
+    keys, published = ["task", "rivals", "method", "epsilon"], pd.read_csv(file)
+    both = pd.concat([means.set_index(keys), published.set_index(keys)])
+    fullest = both.sort_values("splits", ascending=False, kind="stable")
+    return fullest[~fullest.index.duplicated()].sort_index().reset_index()
+
+
 def main(given: Sequence[str] | None = None) -> int:
     """Tune, or measure and write the page."""
     parser = arguments.parser(__doc__)
@@ -91,10 +102,12 @@ def main(given: Sequence[str] | None = None) -> int:
     names = {method.name for method in newcomers(DELTA)}
     means = ranks.table(cell for cell in Cells(options.cells) if cell.method in names and cell.split < options.splits)
     means["used_to_fix_rules"] = means.task.isin({task.name for task in tasks if task.used_for_tuning})
+    means = with_published(means, options.out / "new_peers.csv")
     means.to_csv(options.out / "new_peers.csv", index=False, float_format="%.5f", lineterminator="\n")
     numbers = [cell for cell in Cells(options.cells / "regression") if cell.split < options.splits]
-    errors = ranks.table(numbers) if numbers else pd.DataFrame(columns=["task", "method", "epsilon", "rmse"])
-    errors.to_csv(options.out / "new_peers_regression.csv", index=False, float_format="%.5f", lineterminator="\n")
+    regression_file = options.out / "new_peers_regression.csv"
+    errors = ranks.table(numbers) if numbers else pd.read_csv(regression_file)
+    errors.to_csv(regression_file, index=False, float_format="%.5f", lineterminator="\n")
     (options.out / "new_peers.md").write_text(new_peers_page.page(options.out), "utf-8")
     return 0
 
