@@ -228,8 +228,8 @@ MANY_CODES = Schema({"code": Categorical([str(code) for code in range(500)])}, c
         (1.0, 1e-6, WIDE_TWO, 40_000, "by 30 steps of gradient descent", 5),
         (0.1, 1e-6, WIDE, 1_500, "class histograms of 6 features", 0),
         (0.5, 1e-6, THREE, 2_000, "by 60 steps of gradient descent", 0),
-        (1.0, 1e-6, THREE, 2_000, "by 60 steps of gradient descent", 2),
-        (1.0, 1e-6, THREE, 40_000, "by 60 steps of gradient descent", 5),
+        (1.0, 1e-6, THREE, 2_000, "by 30 steps of gradient descent", 2),
+        (1.0, 1e-6, THREE, 40_000, "by 30 steps of gradient descent", 5),
     ],
 )
 def test_public_facts_alone_decide_what_is_measured(epsilon, delta, schema, n_rows, base, depth):

@@ -15,7 +15,7 @@ from privet.estimators.learning import Hints
 from privet.learners.boosting.cells import CellGrid, with_gradients, without_base
 from privet.learners.boosting.class_shares import ClassCounts
 from privet.learners.boosting.column_sizes import CONSTANT
-from privet.learners.boosting.descent_base import SHAKE, ColumnGradients, DescentBase
+from privet.learners.boosting.descent_base import FACTOR_STATE, SHAKE, ColumnGradients, DescentBase, RecordFactors
 from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE
 from privet.learners.boosting.gradients import Logistic, Softmax
 from privet.learners.boosting.learner import Boosting
@@ -38,9 +38,10 @@ OF_THREE = Schema(SCHEMA.features, classes=[0, 1, 2]).encoding(8)
 SOFTMAX = Softmax(3, "l2")
 
 
-def tabled(rows, labels, encoding=ENCODING):
+def tabled(rows, labels, encoding=ENCODING, bends=True):
     codes = np.array(rows, dtype=np.uint8).reshape(-1, 2).T.copy()
-    return MemoryTable(encoding, codes, np.array(labels, dtype=np.int32)).derive(CELL_STATE, GRID.cells)
+    table = MemoryTable(encoding, codes, np.array(labels, dtype=np.int32)).derive(CELL_STATE, GRID.cells)
+    return table.derive(FACTOR_STATE, RecordFactors(AdditiveBase("l2", bends).design(encoding, GRID)[0]))
 
 
 def start_at(*scores, encoding=ENCODING):
@@ -64,7 +65,7 @@ def test_no_record_moves_what_is_released_by_more_than_is_paid_for(terms, bends)
     for score in (-3.0, 0.0, 0.4, 9.0):
         moved = np.stack(
             [
-                with_gradients(tabled([row], [label]), start_at(score), GRID, LOSS).aggregate(kernel)[:, 0]
+                with_gradients(tabled([row], [label], bends=bends), start_at(score), GRID, LOSS).aggregate(kernel)[:, 0]
                 for row, label in product(CODES, (0, 1))
             ]
         ).astype(object)

@@ -19,7 +19,6 @@ from privet.learners.boosting.gradient_growth import (
     NODE_STATE,
     AllAtRoot,
     GradientSums,
-    held,
 )
 from privet.learners.boosting.gradients import LARGEST_SCORE, ONE, SCORE_BITS, SCORE_STATE, Huber, Loss
 from privet.mechanisms.release import Release
@@ -163,12 +162,23 @@ class CellGrid:
 def _look_up_base(
     cells: NDArray[Any], offsets: IntArray, tables: IntArray, start: IntArray, low: int, high: int, out: IntArray
 ) -> None:
+    n_scores = start.size
     for row in range(cells.shape[0]):
-        for k in range(start.size):
-            total = start[k]
+        of_row = out[row]
+        if n_scores == 1:  # in a register, which is quicker
+            total = start[0]
             for feature in range(cells.shape[1]):
-                total = held(total) + held(tables[offsets[feature] + np.int64(cells[row, feature]), k])
-            out[row, k] = min(max(total, low), high)
+                total += tables[offsets[feature] + np.int64(cells[row, feature]), 0]
+            of_row[0] = min(max(total, low), high)
+            continue
+        for k in range(n_scores):
+            of_row[k] = start[k]
+        for feature in range(cells.shape[1]):
+            of_cell = tables[offsets[feature] + np.int64(cells[row, feature])]
+            for k in range(n_scores):
+                of_row[k] += of_cell[k]
+        for k in range(n_scores):
+            of_row[k] = min(max(of_row[k], low), high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +206,9 @@ class BaseScores:
     def __call__(self, block: Block) -> IntArray:
         """Return int64 scores of shape (n, n_scores)."""
         out = np.zeros((block.target.size, self.start.size), np.int64)
-        _look_up_base(block.state[CELL_STATE], self.offsets, self.tables, self.start, self.low, self.high, out)
+        # held so that the sum over all features cannot overflow
+        tables, start = (np.clip(of, -LARGEST_SCORE, LARGEST_SCORE) for of in (self.tables, self.start))
+        _look_up_base(block.state[CELL_STATE], self.offsets, tables, start, self.low, self.high, out)
         return out
 
 

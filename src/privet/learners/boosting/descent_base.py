@@ -34,6 +34,7 @@ from privet.privacy.terms import Share, Terms, times
 from privet.schema.encoding import Encoding
 from privet.tables.protocol import Block, Floats, IntArray, Table
 
+FACTOR_STATE = "factor"
 MOMENTUM = 0.9
 CLASSES_PART = Fraction(1, 50)  # of the budget, for how frequent each class is
 SHAKE = 1.2  # how far the noise of all steps would move a record's score, if no step pulled anything back
@@ -134,6 +135,7 @@ class DescentBase:
         lengths, size = _step_lengths(self.steps), design.cap / WEIGHT**2
         noise = _shaken(lengths) * plan.steps[0].deviation / (WEIGHT * ONE)
         rate = min(STABLE / (self.n_rows * size), SHAKE / max(noise * math.sqrt(size), 1e-9))
+        table = table.derive(FACTOR_STATE, RecordFactors(design))
         weights = velocity = np.zeros((design.n_columns + 1, loss.n_scores))
         for event, length in zip(plan.steps, lengths, strict=True):
             here = with_gradients(table, base, grid, loss)
@@ -171,18 +173,41 @@ def _shaken(lengths: Floats) -> float:
 
 
 @compiled
-def _add_gradients(
-    cells: NDArray[Any], offsets: IntArray, sizes: IntArray, cap: int, gradient: NDArray[np.int32], sums: IntArray
-) -> None:
-    n_scores = sums.shape[1]
-    of_record = np.zeros(n_scores, np.int64)
+def _find_factors(cells: NDArray[Any], offsets: IntArray, sizes: IntArray, cap: int, out: NDArray[np.int16]) -> None:
     for row in range(cells.shape[0]):
         size = CONSTANT * CONSTANT
         for feature in range(cells.shape[1]):
             size += sizes[offsets[feature] + np.int64(cells[row, feature])]
-        factor = factor_of(size, cap, True)
+        out[row] = factor_of(size, cap, True)
+
+
+@dataclass(frozen=True, eq=False)
+class RecordFactors:
+    """By what each record's gradient is to be shortened, in steps of 2^-10; the same in all steps."""
+
+    design: Design
+
+    def __call__(self, block: Block) -> NDArray[np.int16]:
+        """Return int16 factors, 2^10 for a record that is not too large."""
+        of, out = self.design, np.zeros(block.target.size, np.int16)
+        _find_factors(block.state[CELL_STATE], of.offsets, (of.value**2).sum(axis=1), of.cap, out)
+        return out
+
+
+@compiled
+def _add_gradients(
+    cells: NDArray[Any], offsets: IntArray, factor: NDArray[np.int16], gradient: NDArray[np.int32], sums: IntArray
+) -> None:
+    n_scores = sums.shape[1]
+    of_record = np.zeros(n_scores, np.int64)
+    for row in range(cells.shape[0]):
         for k in range(n_scores):
-            of_record[k] = shortened(int(gradient[row, k]), factor)
+            of_record[k] = shortened(int(gradient[row, k]), int(factor[row]))
+        if n_scores == 1:  # in a register, which is quicker
+            only = of_record[0]
+            for feature in range(cells.shape[1]):
+                sums[offsets[feature] + np.int64(cells[row, feature]), 0] += only
+            continue
         for feature in range(cells.shape[1]):
             of_cell = sums[offsets[feature] + np.int64(cells[row, feature])]
             for k in range(n_scores):
@@ -209,7 +234,8 @@ class ColumnGradients:
         """Return int64 sums of shape (n_columns + 1, n_scores)."""
         of, gradient = self.design, np.asarray(block.state[GRADIENT_STATE], dtype=np.int32)
         by_cell, cells = np.zeros((len(of.value), self.n_scores), np.int64), block.state[CELL_STATE]
-        _add_gradients(cells, of.offsets, (of.value**2).sum(axis=1), of.cap, gradient, by_cell)
+        factors = np.asarray(block.state[FACTOR_STATE], dtype=np.int16)
+        _add_gradients(cells, of.offsets, factors, gradient, by_cell)
         sums = np.zeros((of.n_columns + 1, self.n_scores), np.int64)
         for column, value in zip(of.column.T, of.value.T, strict=True):
             np.add.at(sums, column, value[:, np.newaxis] * by_cell)

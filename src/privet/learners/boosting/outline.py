@@ -251,7 +251,7 @@ def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
         if strength < enough:
             return _base_alone(HistogramBase(n_rows))
         rounds = _for_large_signal(None, signal) if large else _binned(None, START_PART, 60, 2)
-        return replace(rounds, base=descent, base_part=DESCENT_PART) if fits else rounds
+        return replace(rounds, base=DescentBase(n_rows, DESCENT_STEPS), base_part=DESCENT_PART) if fits else rounds
     few, enough = STRENGTHS_TWO_CLASSES
     if few <= strength < enough and fits:
         return Outline(BINS_PART, DESCENT_PART_BEFORE_STUMPS, 0, descent, 16, 1, ranks=ranks)
