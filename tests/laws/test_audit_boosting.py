@@ -204,7 +204,7 @@ def test_all_that_descent_releases_moves_by_no_more_than_is_paid_for(neighbours)
             rows = [one, *other]
             codes = np.array([row[:2] for row in rows], dtype=np.uint8).reshape(-1, 2).T.copy()
             table, seen = MemoryTable(encoding, codes, np.array([row[2] for row in rows], dtype=np.int32)), []
-            learner.grow(table, Watching(Ledger(terms, allowance), drawn()), public_rng(0), plan)
+            learner.grow(table, Watching(Ledger(terms, allowance, fixed=plan.whole), drawn()), public_rng(0), plan)
             found[tuple(other)] = seen
         pairs = combinations(found, 2) if neighbours == "replace" else (((), other) for other in found if other)
         for first, second in pairs:

@@ -105,12 +105,50 @@ def test_a_ledger_states_the_guarantee_that_was_asked_for_and_refuses_a_little_m
 
 
 def test_a_fit_is_charged_release_by_release_and_refused_before_one_too_many():
-    ledger = Ledger(Terms(), ASKED)
+    ledger = Ledger(Terms(), ASKED, fixed=Sequential(tuple(sharp())))
     for event in sharp():
         ledger.charge(event)
     with pytest.raises(BudgetError, match="nothing was drawn"):
         ledger.charge(sharp(100)[0])
     assert (ledger.epsilon, ledger.delta) == (1.0, 1e-6)
+
+
+def test_what_is_not_fixed_in_advance_goes_by_rho():
+    """A run that decides between two exact accounts by what it has released can have nearly twice the delta of each."""
+    adapting = Ledger(Terms(), ASKED)
+    first, second, third = sharp()
+    adapting.charge(first)
+    adapting.charge(second)
+    with pytest.raises(BudgetError, match="would bring rho"):
+        adapting.charge(third)
+    planned = Ledger(Terms(), ASKED, fixed=Sequential((first, second, third)))
+    planned.charge(first)
+    for other in (third, first, Terms().exponential("a choice", ASKED.rho / 1000)):
+        with pytest.raises(BudgetError, match="not what comes next"):
+            planned.charge(other)
+    planned.charge(second)
+    planned.charge(third)
+    assert planned.proven
+    within = Ledger(Terms(), ASKED, fixed=Sequential((Terms().gaussian("one", ASKED.rho / 2),)))
+    within.charge(Terms().gaussian("another", ASKED.rho / 3))  # zCDP allows for anything within its total
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1e-8, 1e-12), (1e-10, 1e-16), (1e-12, 1e-18), (1e-14, 1e-20)])
+def test_tiny_guarantees_are_not_understated_by_the_rounding_of_doubles(epsilon, delta):
+    """Against sixty digits: two numbers of nearly the same size are subtracted."""
+    mpmath = pytest.importorskip("mpmath")
+    for factor in (0.5, 1.0, 1.5):
+        mu = factor * epsilon / 5
+        with mpmath.workdps(60):
+            m, e = mpmath.mpf(mu), mpmath.mpf(epsilon)
+            exact = mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
+            assert exact_gaussian._delta_of_normal(mu, epsilon) >= exact > 0
+    allowed = Allowance.of(epsilon, delta)
+    rho = sharpest_rho(allowed.rho, allowed.epsilon, allowed.delta)
+    with mpmath.workdps(60):
+        m, e = mpmath.sqrt(2 * mpmath.mpf(rho.numerator) / rho.denominator), mpmath.mpf(epsilon)
+        exact = mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
+        assert rho == allowed.rho or exact <= delta
 
 
 def test_what_the_proof_does_not_cover_goes_by_rho():

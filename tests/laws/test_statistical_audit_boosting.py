@@ -23,7 +23,8 @@ pytestmark = [pytest.mark.law, pytest.mark.slow]
 ONE = {"a": Categorical([0, 1])}
 TWO = {**ONE, "x": Numeric(0, 1, bins=4)}  # with bins to be found
 ONE_TREE = {"n_trees": 1, "max_depth": 1}
-HISTOGRAMS, STUMPS = {"n_rows_hint": 50}, {"n_rows_hint": 10}  # all the rules ask for at epsilon 4
+FEW, SOME = {"n_rows_hint": 10}, {"n_rows_hint": 50}  # at epsilon 4, rules ask for histograms or stumps, or for descent
+WITHOUT = {"n_rows_hint": "unknown"}  # as few records have no parts that could be told apart
 THREE = (0, 1, 2)
 
 
@@ -83,7 +84,8 @@ CONTRARY, FAR, ELSEWHERE = ((0, 0),) * 4, ((1, 1),) * 10, ((1, 0),) * 10
 ALL_PARTS = [
     Setting(BoostingClassifier, 0.0, {}, Steps(score_here, -4, 4, 4), CONTRARY, TWO),
     Setting(BoostingClassifier, 1e-6, {}, Steps(score_here, -4, 4, 4), CONTRARY, TWO),
-    Setting(BoostingRegressor, 0.0, {}, Steps(score_here, 0, 1, 4), ELSEWHERE, TWO),
+    Setting(BoostingClassifier, 1e-6, SOME, Steps(score_here, -4, 4, 4), CONTRARY, TWO, THREE),
+    Setting(BoostingRegressor, 0.0, WITHOUT, Steps(score_here, 0, 1, 4), ELSEWHERE, TWO),
     Setting(BoostingRegressor, 1e-6, {}, Steps(score_here, 0, 1, 4), ELSEWHERE, TWO),
 ]
 
@@ -91,10 +93,10 @@ ALL_PARTS = [
 @pytest.mark.parametrize(
     ("setting", "floor"),
     [
-        (Setting(BoostingClassifier, 0.0, HISTOGRAMS, SCORE, classes=THREE), 2.0),
-        (Setting(BoostingClassifier, 1e-6, HISTOGRAMS, SCORE, classes=THREE), 2.0),
-        (Setting(BoostingClassifier, 0.0, STUMPS, SCORE), 0.3),
-        (Setting(BoostingRegressor, 0.0, ONE_TREE, push_of_trees, FAR), 0.1),
+        (Setting(BoostingClassifier, 0.0, SOME, SCORE, classes=THREE), 2.0),
+        (Setting(BoostingClassifier, 1e-6, FEW, SCORE, classes=THREE), 2.0),
+        (Setting(BoostingClassifier, 0.0, FEW, SCORE), 0.3),
+        (Setting(BoostingRegressor, 0.0, ONE_TREE | WITHOUT, push_of_trees, FAR), 0.1),
     ],
     ids=str,
 )

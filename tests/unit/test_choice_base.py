@@ -195,3 +195,11 @@ def test_a_small_table_is_learned_by_choices_and_better_than_by_its_mean():
     assert "choice" in str(model.plan().to_dict()) or "step" in model.plan().table()
     assert 1 - ((model.predict(X) - y) ** 2).mean() / y.var() > 0.4
     assert model.privacy_.epsilon == pytest.approx(0.3)
+
+
+def test_where_no_feature_can_be_split_the_target_is_guessed_by_a_common_start():
+    schema = Schema({"a": Categorical(["x"])}, target=Numeric(0, 10))
+    for hint in (100, None):
+        model = BoostingRegressor(epsilon=1.0, schema=schema, n_rows_hint=hint).fit([["x"]] * 100, [7.0] * 100)
+        assert 0 <= model.predict([["x"]])[0] <= 10
+        assert model.privacy_.epsilon == 1.0

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from contextlib import nullcontext
 from fractions import Fraction
 
 import numpy as np
@@ -28,7 +29,7 @@ from privet.estimators.counting import COUNT_NAME, LEARNING_NAME
 from privet.privacy.accounts.limits import Limit
 from privet.privacy.accounts.slots import Slot
 from privet.privacy.conversions import epsilon_to_zcdp
-from privet.privacy.events import Cost, Either, Filter, Mechanism, Sequential, has_alternatives, readable
+from privet.privacy.events import Cost, Either, Filter, Mechanism, Parallel, Sequential, has_alternatives, readable
 from privet.privacy.keeping import holds, keeps
 from privet.privacy.ledger import Ledger
 from privet.privacy.stages import stages
@@ -70,10 +71,11 @@ def test_every_way_keeps_what_was_asked_for_and_costs_the_same(parts):
         assert pickle.loads(pickle.dumps(ledger)).to_dict() == ledger.to_dict()
 
 
-def charged(parts, first=LOOK, epsilon=LEFT):
+def charged(parts, first=LOOK, epsilon=LEFT, fixed=True):
     ledger = Ledger(TERMS, ASKED)
     ledger.charge(first)
-    with ledger.either("a model", epsilon, DELTA):
+    scope = ledger.fixed(Sequential(parts)) if fixed else nullcontext()
+    with ledger.either("a model", epsilon, DELTA), scope:
         for part in parts:
             if isinstance(part, Filter):
                 with ledger.filter(part.name, part.cap):
@@ -82,6 +84,11 @@ def charged(parts, first=LOOK, epsilon=LEFT):
             else:
                 ledger.charge(part)
     return ledger
+
+
+def test_an_exact_delta_counts_only_for_what_was_fixed_when_it_was_decided():
+    with pytest.raises(BudgetError, match="would break the guarantee"):
+        charged(WAYS["by its exact delta"], fixed=False)
 
 
 MORE = 1 + Fraction(1, 10**5)
@@ -307,3 +314,21 @@ def test_tables_show_the_epsilon_of_what_is_not_decided_and_the_measure_of_what_
     few, many = (model.fit(*records(n)).privacy_.table() for n in (150, 30_000))
     assert "epsilon" in few.splitlines()[0]
     assert "rho" in many.splitlines()[0]
+
+
+def test_a_statement_whose_parts_do_not_keep_what_it_says_is_refused_wherever_it_stands():
+    loud = TERMS.gaussian("sums", Fraction(100))
+    broken = Either("a model", Fraction(1, 100), DELTA, (loud,))
+    for stated in (broken, Sequential((broken,)), Parallel((broken,)), Filter("rounds", broken.cost, (broken,))):
+        with pytest.raises(BudgetError, match="all alternatives"):
+            Ledger.stating(TERMS, Allowance.of(1.0, 1e-6), stated)
+
+
+@pytest.mark.parametrize("change", [{"numbers": -1}, {"rho": "-5"}, {"epsilon": "-1"}])
+def test_a_file_in_which_a_release_costs_less_than_nothing_is_refused(change):
+    ledger = Ledger.stating(TERMS, Allowance.of(1.0, 1e-6), TERMS.gaussian("sums", Fraction(1, 100)))
+    data = ledger.to_dict()
+    (event,) = data["spent"]["sequential"]
+    event.update(change)
+    with pytest.raises(ModelFileError, match="not a ledger"):
+        ledger_from_dict(data)

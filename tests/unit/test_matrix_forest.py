@@ -191,7 +191,7 @@ def simulated_noise(learner, share_delta=0.0, repetitions=60):
     table = MemoryTable(encoding, np.zeros((4, 0), np.uint8), np.zeros(0, np.int32))
     squares = []
     for _ in range(repetitions):
-        model = learner.grow(table, Release(Ledger(terms, allowance), drawn()), public_rng(0), plan)
+        model = learner.grow(table, Release(Ledger(terms, allowance, fixed=plan.whole), drawn()), public_rng(0), plan)
         if isinstance(model, CellTable):
             squares.append(sum((t.votes**2).mean() for t in model.tables))
         elif isinstance(model, LeafVotes):
@@ -231,7 +231,7 @@ def test_the_predicted_noise_of_a_batch_is_the_simulated_one(strategy):
     table = MemoryTable(encoding, np.zeros((4, 0), np.uint8), np.zeros(0, np.int32))
     squares = []
     for _ in range(150):
-        model = learner.grow(table, Release(Ledger(terms, allowance), drawn()), public_rng(0), plan)
+        model = learner.grow(table, Release(Ledger(terms, allowance, fixed=plan.whole), drawn()), public_rng(0), plan)
         ids = np.ravel_multi_index(tuple(POINTS.T), (3, 3, 3, 3))
         squares.append((model.tables[0].votes[ids] ** 2).mean())
     expected = plan.design.chosen.noise**2

@@ -196,7 +196,7 @@ class Subject:
             records[:, -1].astype(np.int32),
             unlabelled=terms.features_are_public,
         )
-        ledger = Ledger(terms, self.allowance)
+        ledger = Ledger(terms, self.allowance, fixed=plan.whole)
         self.learner.grow(table, Release(ledger, outcomes), public_rng(self.seed), plan)
         return _is_pure(ledger.composition)
 

@@ -175,7 +175,8 @@ class PrivateEstimator(Forecasting, Explained, ShownInNotebooks, BaseEstimator, 
             receipt = budgets.Receipt()
             if charged:
                 receipt = budgets.charge(charged, stated, type(self).__name__, {"schema": schema.digest()})
-            ledger = Ledger(stated.terms, stated.allowance, _doubts(schema, noise), stated.cost)
+            doubts = _doubts(schema, noise)
+            ledger = Ledger(stated.terms, stated.allowance, doubts, stated.cost, fixed=stated.composition)
             model = learner.grow(table, open_release(ledger, noise), rng, plan)
         # Together: a fit that fails leaves the model before it, and what that was paid with.
         self.model_, self._receipt = model, receipt

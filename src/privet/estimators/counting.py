@@ -248,7 +248,7 @@ class CountedFirst:
         spent = plan.whole.cost.rho
         assert asked.rho is not None
         if spent is not None and spent > asked.rho:  # by the exact delta of all that is planned, which a filter is not
-            return _Decided(learner, plan, None)
+            return _Decided(learner, plan, plan.whole)
         return _Decided(learner, plan, Filter(LEARNING_NAME, Cost(None, asked.rho)))
 
 
@@ -262,15 +262,17 @@ def _left_of(share: Share, part: Fraction) -> Share:
 
 @dataclass(frozen=True)
 class _Decided:
-    """A learner and its plan; and a total that holds it, where nothing around it does and it may adapt."""
+    """A learner and its plan; and what holds it, where nothing around it does: a total, or all that it will charge."""
 
     learner: Learner[Any]
     plan: Plan
-    total: Filter | None
+    held: Composition | None
 
     def within(self, release: Release) -> AbstractContextManager[None]:
         """Open the scope that the learner charges in."""
-        return nullcontext() if self.total is None else release.filter(self.total)
+        if self.held is None:
+            return nullcontext()
+        return release.filter(self.held) if isinstance(self.held, Filter) else release.fixed(self.held)
 
 
 @dataclass(frozen=True)

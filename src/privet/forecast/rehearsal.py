@@ -108,7 +108,7 @@ class _Stage:
             noise = noise_source()
             learner, encoding, plan, stated = self._planned(epsilon)
             table = MemoryTable(encoding, self._codes(self._train, encoding), self._train.target)
-            ledger = Ledger(stated.terms, stated.allowance, (), stated.cost)
+            ledger = Ledger(stated.terms, stated.allowance, (), stated.cost, fixed=stated.composition)
             model = learner.grow(table, open_release(ledger, noise), public_rng(SEED), plan)
         codes, truth = self._codes(self._test, encoding), self._test.target
         if isinstance(encoding.target, RangeTarget):

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from privet.errors import ParameterError, PrivetError
 from privet.mechanisms import raw_records, samplers
 from privet.mechanisms.joint_exponential import best_cuts
-from privet.privacy.events import Either, Event, Filter, Mechanism, Mixture, Parallel, Sequential
+from privet.privacy.events import Composition, Either, Event, Filter, Mechanism, Mixture, Parallel, Sequential
 from privet.privacy.ledger import SEEDED, STAND_IN, Ledger
 from privet.randomness.hashing import siphash_parts
 from privet.randomness.public import SeededSource
@@ -204,6 +204,10 @@ class Release:
     def filter(self, planned: Filter) -> AbstractContextManager[None]:
         """Charges inside may depend on released values; together they never exceed the planned cap."""
         return self.ledger.filter(planned.name, planned.cap)
+
+    def fixed(self, planned: Composition) -> AbstractContextManager[None]:
+        """Charges inside are those of a plan that is fixed, in its order; their exact delta may count."""
+        return self.ledger.fixed(planned)
 
     def either(self, planned: Either) -> AbstractContextManager[None]:
         """Charges inside are one of several alternatives, decided by pure noise, that all keep what was planned."""

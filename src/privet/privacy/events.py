@@ -352,11 +352,18 @@ def has_mixture(part: Composition) -> bool:
     return isinstance(part, Mixture) or any(map(has_mixture, part.parts))
 
 
+def alternatives(part: Composition) -> Iterator[Either]:
+    """Yield every part among whose alternatives released values decide."""
+    if isinstance(part, Either):
+        yield part
+    if not isinstance(part, Event):
+        for child in part.parts:
+            yield from alternatives(child)
+
+
 def has_alternatives(part: Composition) -> bool:
     """Whether released values decide what kind of guarantee a part of a composition keeps."""
-    if isinstance(part, Event):
-        return False
-    return isinstance(part, Either) or any(map(has_alternatives, part.parts))
+    return any(True for _ in alternatives(part))
 
 
 def exceeds(spent: Cost, cap: Cost) -> bool:

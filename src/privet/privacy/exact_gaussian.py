@@ -53,11 +53,12 @@ from privet.privacy.events import Composition, Event, Mechanism, Sequential
 
 LEAST_VARIANCE = 16
 SURE = 100.0  # minus the logarithm of the chance that the noise is larger than the proof allows for
-ROUNDING = 1e-9  # of a difference of two doubles of about its own size, with room to spare
+ROUNDING = 1e-9  # of the factors after that, with room to spare
 # What is planned leaves a little of epsilon for a and b, and more room than rounding needs, so that no machine refuses
 # what another one has planned.
 SPARED, ROOM = Fraction(1, 4096), 1e-6
 _BITS = 20  # of a rho that is chosen
+_LAST_PLACES = 2.0**-46  # 64 units in the last place of a double
 
 
 def delta_of_releases(rho: Fraction, numbers: int, variance: Fraction, epsilon: Fraction) -> float:
@@ -81,7 +82,7 @@ def delta_of_releases(rho: Fraction, numbers: int, variance: Fraction, epsilon: 
 
     Examples
     --------
-    >>> round(1e6 * delta_of_releases(Fraction("0.0285"), 1000, Fraction(10**10), Fraction(1)), 2)
+    >>> round(1e6 * delta_of_releases(Fraction("0.028"), 1000, Fraction(10**10), Fraction(1)), 2)
     0.99
     """
     if variance < LEAST_VARIANCE:
@@ -96,11 +97,18 @@ def delta_of_releases(rho: Fraction, numbers: int, variance: Fraction, epsilon: 
 
 
 def _delta_of_normal(mu: float, epsilon: float) -> float:
-    """Return delta at `epsilon` of one look at a normal variable that moves by `mu`."""
-    first, second = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
+    """Return delta at `epsilon` of one look at a normal variable that moves by `mu`, rounded up.
+
+    Two numbers of nearly the same size are subtracted where mu is small. Each is wrong by some units in its last place,
+    and, as its argument is about ``-epsilon / mu``, by the square of that as many more: that much is added.
+    """
+    far = epsilon / mu
+    first, second = mu / 2 - far, -mu / 2 - far
+    larger = math.erfc(-first / math.sqrt(2)) / 2
     if second < -37:  # the second term is no longer a double; without it the result is larger
-        return math.erfc(-first / math.sqrt(2)) / 2
-    return (math.erfc(-first / math.sqrt(2)) - math.exp(epsilon) * math.erfc(-second / math.sqrt(2))) / 2
+        return larger
+    smaller = math.exp(epsilon) * math.erfc(-second / math.sqrt(2)) / 2
+    return max(larger - smaller, 0.0) + larger * (1 + far**2) * _LAST_PLACES
 
 
 @lru_cache(maxsize=256)

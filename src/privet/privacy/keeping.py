@@ -16,15 +16,27 @@ from privet.privacy.events import Composition, Either, Event, Mechanism, Sequent
 from privet.privacy.terms import Terms
 
 
-def keeps(whole: Composition, terms: Terms, epsilon: Fraction, delta: Fraction) -> bool:
+def keeps(whole: Composition, terms: Terms, epsilon: Fraction, delta: Fraction, *, exact: bool = True) -> bool:
     """Whether a composition keeps a guarantee for one of these reasons.
+
+    Parameters
+    ----------
+    whole : Composition
+        What is charged, or planned.
+    terms : Terms
+        Neighbours and unit.
+    epsilon, delta : Fraction
+        The guarantee.
+    exact : bool
+        Whether all of it was fixed in advance, so that exact deltas may count. A run that decides between two of these
+        by what it has released can have nearly twice the delta of either, though each of its ends keeps it.
 
     Notes
     -----
     *Privacy.* In a sequence of which every part has a pure epsilon, or is an `Either`, epsilons and deltas add up
     (basic composition). For all other parts nothing is said here.
     """
-    if _keeps_exactly(whole, terms, epsilon, delta):
+    if exact and _keeps_exactly(whole, terms, epsilon, delta):
         return True
     spent, missed = Fraction(0), Fraction(0)
     for part in _in_sequence(whole):
@@ -39,8 +51,8 @@ def keeps(whole: Composition, terms: Terms, epsilon: Fraction, delta: Fraction) 
     return spent <= epsilon and missed <= delta
 
 
-def holds(either: Either, terms: Terms) -> bool:
-    """Whether what was charged inside keeps what is claimed for all alternatives.
+def holds(either: Either, terms: Terms, *, exact: bool = True) -> bool:
+    """Whether what was charged inside keeps what is claimed for all alternatives; `exact` as for `keeps`.
 
     Looks come first, which are Laplace noise: they are what the decision may depend on. What follows is one alternative
     that is fixed by then, or a filter, and keeps what looks leave of epsilon.
@@ -58,7 +70,7 @@ def holds(either: Either, terms: Terms) -> bool:
     if left == 0:
         return False
     by_rho = spent.rho is not None and spent.rho <= epsilon_to_zcdp(left, either.delta)
-    return by_rho or _keeps_exactly(rest, terms, left, either.delta)
+    return by_rho or (exact and _keeps_exactly(rest, terms, left, either.delta))
 
 
 def _keeps_exactly(whole: Composition, terms: Terms, epsilon: Fraction, delta: Fraction) -> bool:

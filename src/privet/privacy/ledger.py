@@ -18,6 +18,7 @@ from privet.privacy.events import (
     Mixture,
     Parallel,
     Sequential,
+    alternatives,
     exceeds,
     readable,
 )
@@ -48,10 +49,18 @@ class Ledger:
         Reasons, known from the start, why nothing can be claimed.
     planned : Cost, optional
         What was planned, where that is less than what is allowed: a budget was charged with this much only.
+    fixed : Composition, optional
+        All that is planned. Where its rho is above what zCDP would allow, it counts by its exact delta, which is true
+        only of what is fixed in advance: then nothing else can be charged, nor in another order.
     """
 
     def __init__(
-        self, terms: Terms, allowance: Allowance | None, doubts: Sequence[str] = (), planned: Cost | None = None
+        self,
+        terms: Terms,
+        allowance: Allowance | None,
+        doubts: Sequence[str] = (),
+        planned: Cost | None = None,
+        fixed: Composition | None = None,
     ) -> None:
         self.terms = terms
         self.allowance = allowance
@@ -62,19 +71,31 @@ class Ledger:
         if allowance is None:
             self._doubts.append(NO_PRIVACY_ASKED)
         self._open: list[_Scope] = [_WholeScope()]
+        self._states = False  # what is known already, so that nothing in it can depend on what was released
+        self._to_come: list[Event] | None = None  # all that can still be charged, where that is fixed
+        if fixed is not None and allowance is not None and allowance.rho is not None:
+            self._fix(fixed, allowance.rho)
 
     @staticmethod
     def stating(terms: Terms, allowance: Allowance | None, whole: Composition, doubts: Sequence[str] = ()) -> Ledger:
         """Return the ledger of spending that is already known: a plan's, or one read from a file."""
         ledger = Ledger(terms, allowance, doubts)
+        ledger._states = True
         for part in whole.parts if isinstance(whole, Sequential) else (whole,):
             ledger._open[0].add(part)
         ledger._flaws = {event.flaw: None for event in whole.events() if event.flaw is not None}
+        if not all(keeping.holds(part, terms) for part in alternatives(whole)):
+            raise BudgetError("what was charged does not keep the guarantee that is stated for all alternatives")
         ledger._refuse_overspending(whole.cost, "the plan")
         return ledger
 
     def charge(self, event: Event) -> None:
         """Record an event, or raise `BudgetError` and record nothing."""
+        if self._to_come is not None and self._to_come[:1] != [event]:
+            raise BudgetError(
+                f"{event.name} is not what comes next in a plan that counts by its exact delta and is fixed for that; "
+                "nothing was drawn. This is an error of the learner"
+            )
         scope = self._open[-1]
         scope.add(event)
         if not isinstance(scope, _FilterScope):  # a filter's whole cap was charged when it was opened
@@ -86,6 +107,8 @@ class Ledger:
                 raise
         if event.flaw is not None:
             self._flaws[event.flaw] = None
+        if self._to_come is not None:
+            self._to_come.pop(0)
 
     def doubt(self, reason: str) -> None:
         """Record a reason why nothing can be claimed any more. A doubt cannot be taken back."""
@@ -132,6 +155,15 @@ class Ledger:
         """
         with self._scope(_Scope(lambda parts: Either(name, epsilon, delta, parts)), name):
             yield
+
+    @contextmanager
+    def fixed(self, planned: Composition) -> Iterator[None]:
+        """Events charged inside are those of a plan, in its order, and no others: their exact delta may count."""
+        self._fix(planned, Fraction(0))
+        try:
+            yield
+        finally:
+            self._to_come = None
 
     @contextmanager
     def branch(self, most: Cost | None = None) -> Iterator[None]:
@@ -222,14 +254,27 @@ class Ledger:
 
     def _keeps_otherwise(self, allowance: Allowance) -> bool:
         """Whether what was charged so far keeps the guarantee, though its rho does not."""
-        return keeping.keeps(self._whole(), self.terms, allowance.epsilon, allowance.delta)
+        return keeping.keeps(self._whole(), self.terms, allowance.epsilon, allowance.delta, exact=self._is_fixed)
+
+    @property
+    def _is_fixed(self) -> bool:
+        """Whether all that is charged was known in advance."""
+        return self._states or self._to_come is not None
+
+    def _fix(self, planned: Composition, allowed: Fraction) -> None:
+        """Let nothing be charged but the events of a plan, if it has no scopes and more rho than is allowed."""
+        parts = planned.parts if isinstance(planned, Sequential) else (planned,)
+        events = [part for part in parts if isinstance(part, Event)]
+        rho = planned.cost.rho
+        if len(events) == len(parts) and rho is not None and rho > allowed:
+            self._to_come = events
 
     def _refuse_beyond_scopes(self, name: str) -> None:
         """Refuse what some open scope was not planned for, even if the whole has room for it."""
         inner: Composition | None = None
         for scope in reversed(self._open[1:]):
             inner = scope.close(inner)
-            if isinstance(inner, Either) and not keeping.holds(inner, self.terms):
+            if isinstance(inner, Either) and not keeping.holds(inner, self.terms, exact=self._is_fixed):
                 raise BudgetError(
                     f"{name} would break the guarantee that was fixed for {inner.name}; nothing was drawn. "
                     "This is an error of the learner"

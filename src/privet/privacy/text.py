@@ -206,7 +206,7 @@ def ledger_from_dict(data: Any) -> Ledger:
         column = data.get("unit_column")
         terms = Terms(str(data["neighbours"]), int(data["max_rows"]), None if column is None else str(column))
         return Ledger.stating(terms, allowance, whole, doubts)
-    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise ModelFileError(
             f"privacy: not a ledger ({type(error).__name__}); the file is damaged, save it again"
         ) from error
@@ -226,6 +226,8 @@ def _composition_from_dict(data: Any, depth: int = 0) -> Composition:
         parts = tuple(_composition_from_dict(child, depth + 1) for child in data["either"])
         return Either(str(data["name"]), Fraction(data["epsilon"]), Fraction(data["delta"]), parts)
     epsilon, rho = (None if data[key] is None else Fraction(data[key]) for key in ("epsilon", "rho"))
+    if (epsilon or 0) < 0 or (rho or 0) < 0 or int(data.get("numbers", 0)) < 0:
+        raise ValueError(f"a release cannot cost less than nothing: {str(data.get('name'))!r:.60}")
     if "filter" in data:
         parts = tuple(_composition_from_dict(child, depth + 1) for child in data["filter"])
         return Filter(str(data["name"]), Cost(epsilon, rho), parts)

@@ -60,7 +60,7 @@ class Fit:
         empty = np.zeros((self.encoding.n_features, 0), dtype=self.encoding.dtype)
         table = MemoryTable(self.encoding, empty, np.zeros(0, dtype=np.int32))
         with seeded(0):
-            release = open_release(Ledger(terms, allowance, (), plan.whole.cost), noise_source())
+            release = open_release(Ledger(terms, allowance, (), plan.whole.cost, fixed=plan.whole), noise_source())
             return self.final.grow(table, release, public_rng(0), plan)
 
     def grow_finally(

@@ -51,7 +51,8 @@ def accuracy(settings: Settings, data: DataFolder) -> Result:
     planned = time.process_time()
     table = encode_table(benchmark.schema, encoding, X.iloc[train], y.iloc[train], secret_key, 1)
     counted = time.process_time()
-    model = learner.grow(table, open_release(Ledger(terms, allowance)), public_rng(learner.seed), plan)
+    release = open_release(Ledger(terms, allowance, fixed=plan.whole))
+    model = learner.grow(table, release, public_rng(learner.seed), plan)
     grown = time.process_time()
     shares = model.votes(encoding.encode(X.iloc[test]))
     predicted = time.process_time()
@@ -86,7 +87,7 @@ def noise(settings: Settings, data: DataFolder) -> Result:
     points = encoding.encode(benchmark.X.iloc[: settings.get("batch") or len(benchmark.X)])
     squares = []
     for _ in range(settings["repetitions"]):
-        model = learner.grow(table, open_release(Ledger(terms, allowance)), public_rng(0), plan)
+        model = learner.grow(table, open_release(Ledger(terms, allowance, fixed=plan.whole)), public_rng(0), plan)
         if isinstance(model, CellTable):
             votes = sum(part.votes[_ids(encoding, part.features, points)] for part in model.tables)
         elif isinstance(model, LeafVotes):

@@ -24,6 +24,7 @@ from privet.learners.boosting.regression_base import AdditiveBase
 from privet.learners.boosting.stepwise_base import StepwiseBase
 from privet.privacy.terms import Share
 from privet.schema.encoding import Encoding
+from privet.trees.structure import FeatureCodes
 
 WINDOW_PART, SMALL_SIGNAL_WINDOW_PART = Fraction(1, 20), Fraction(3, 20)
 
@@ -62,7 +63,8 @@ def outline_for_regression(encoding: Encoding, share: Share | None, n_rows: int 
 
 
 def _pure(encoding: Encoding, signal: float | None) -> Outline:
-    if signal is not None and signal < PURE_SIGNAL_FOR_PRODUCTS:
+    splittable = FeatureCodes.of(encoding).splittable.size > 0  # without a feature that can be split, nothing to choose
+    if signal is not None and signal < PURE_SIGNAL_FOR_PRODUCTS and splittable:
         return _choices(signal)
     base = None if encoding.n_features > MANY_FEATURES else _stepwise(encoding, "l1", 3, Fraction(3, 10), bends=False)
     if signal is None or signal < PURE_SIGNAL_FOR_QUANTILES:
