@@ -89,6 +89,13 @@ def charged(parts, first=LOOK, epsilon=LEFT, fixed=True):
 def test_an_exact_delta_counts_only_for_what_was_fixed_when_it_was_decided():
     with pytest.raises(BudgetError, match="would break the guarantee"):
         charged(WAYS["by its exact delta"], fixed=False)
+    ledger, sharp = Ledger(TERMS, ASKED), Sequential((SHARP,))
+    with pytest.raises(BudgetError, match="as an alternative only"), ledger.fixed(sharp):
+        pass
+    with ledger.either("a model", LEFT, DELTA):
+        ledger.charge(TERMS.gaussian("something that could decide", RHO / 1000))
+        with pytest.raises(BudgetError, match="before anything but looks"), ledger.fixed(sharp):
+            pass
 
 
 MORE = 1 + Fraction(1, 10**5)

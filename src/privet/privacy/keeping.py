@@ -58,7 +58,7 @@ def holds(either: Either, terms: Terms, *, exact: bool = True) -> bool:
     that is fixed by then, or a filter, and keeps what looks leave of epsilon.
     """
     n_looks = 0
-    while n_looks < len(either.parts) and _is_look(either.parts[n_looks]):
+    while n_looks < len(either.parts) and is_look(either.parts[n_looks]):
         n_looks += 1
     looks, rest = Sequential(either.parts[:n_looks]).cost, Sequential(either.parts[n_looks:])
     assert looks.epsilon is not None
@@ -79,7 +79,8 @@ def _keeps_exactly(whole: Composition, terms: Terms, epsilon: Fraction, delta: F
     return one_release or exact_gaussian.keeps(whole, terms.steps, epsilon, delta)
 
 
-def _is_look(part: Composition) -> bool:
+def is_look(part: Composition) -> bool:
+    """Whether a decision may depend on a part: noise of a pure epsilon."""
     return isinstance(part, Event) and part.mechanism is Mechanism.LAPLACE and part.cost.epsilon is not None
 
 

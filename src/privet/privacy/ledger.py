@@ -158,7 +158,13 @@ class Ledger:
 
     @contextmanager
     def fixed(self, planned: Composition) -> Iterator[None]:
-        """Events charged inside are those of a plan, in its order, and no others: their exact delta may count."""
+        """Events charged inside are those of a plan, in its order, and no others: their exact delta may count.
+
+        Alternatives are fixed when they are decided: by looks alone, before anything else is charged for them.
+        """
+        around = self._open[-1].close(None)
+        if not isinstance(around, Either) or not all(map(keeping.is_look, around.parts)):
+            raise BudgetError("a plan can be fixed as an alternative only, before anything but looks is charged for it")
         self._fix(planned, Fraction(0))
         try:
             yield
