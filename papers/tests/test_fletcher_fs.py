@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from privet import Numeric, Schema
+from privet import Categorical, Numeric, Schema
 from privet.mechanisms.release import outcomes_from
 from privet.privacy.events import Mechanism
 from privet.trees.explicit_trees import TreeBuilder
@@ -53,3 +53,11 @@ def test_a_public_head_start_fits_an_integer_at_any_budget(epsilon):
     X = np.linspace(0, 1, 50).reshape(-1, 1)
     y = np.where(X[:, 0] > 0.5, "yes", "no")
     FSTreeClassifier(epsilon, schema=FOUR_CELLS, criterion="information").fit(X, y).predict(X)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_where_no_feature_can_be_split_the_tree_is_a_leaf(delta):
+    schema = Schema({"only": Categorical(["k"])}, classes=[0, 1])
+    model = FSTreeClassifier(8.0, delta=delta, schema=schema, n_rows_hint=50).fit([["k"]] * 50, [1] * 50)
+    assert model.predict([["k"]]).tolist() == [1]
+    assert model.privacy_.epsilon <= 8.0

@@ -260,7 +260,9 @@ def grow_with_noisy_stop(
     """
     for count, choice, *own_cuts in levels:
         records = release.noisy(growth.totals, count)
-        if own_cuts:
+        if not growth.splits:  # known from the schema: no feature can be split, and nothing is chosen
+            chosen = np.zeros(growth.n_open, np.int64)
+        elif own_cuts:
             chosen = _choose_cuts_first(growth, release, choice, own_cuts)
         else:
             chosen = release.choose(growth.scores(float(choice.parameter)), choice)
