@@ -61,7 +61,6 @@ SAMPLES: dict[str, tuple[int, ...]] = {
 ALONE, STUMPS, HISTOGRAMS = "descent alone", "stumps or trees", "histograms"
 BEFORE_STUMPS, BEFORE_TREES = "descent, then stumps", "descent, then trees"
 WAYS = {2: (STUMPS, ALONE, BEFORE_STUMPS), 3: (HISTOGRAMS, ALONE, BEFORE_TREES)}
-CHOSEN = {2: BEFORE_STUMPS, 3: ALONE}  # by the outline, between its two strengths
 COLUMNS = ["set", "classes", "rows", "epsilon", "repeat", "way", "strength", "accuracy", "auc", "seconds"]
 ZONES = (0, 15, 50, 150, 500, 2_000, 10_000, 30_000, 100_000)  # beyond, nobody would go without trees
 

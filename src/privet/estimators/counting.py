@@ -170,7 +170,7 @@ class CountedFirst:
     a part of rho*, a filter (`privet.privacy.events.Filter`) holds their total, so all of it adds up. *Of a whole
     epsilon and delta* the looks are pure, Laplace noise of epsilon_0 together, and the other learner keeps
     (epsilon - epsilon_0, delta) in the way that the number makes the best one: by pure epsilon, by zCDP, or by the
-    exact delta of a single Gaussian release. `privet.privacy.events.Either` has the proof that the whole keeps
+    exact delta of its Gaussian releases. `privet.privacy.events.Either` has the proof that the whole keeps
     (epsilon, delta). It costs more rho than zCDP alone would; under an account that adds up rhos a part of rho is what
     is planned with.
 

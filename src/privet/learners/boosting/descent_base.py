@@ -148,7 +148,7 @@ class DescentBase:
                 tables=in_fixed_point(of_cells @ weights),
             )
         of_noise: Floats = rate * noise * np.sqrt((of_cells**2).sum(axis=1))
-        return replace(base, noise=of_noise, frequencies=held_frequencies(shares))
+        return replace(base, noise=of_noise)
 
     def __str__(self) -> str:
         return f"{self.columns}, for log-odds, by {self.steps} steps of gradient descent"

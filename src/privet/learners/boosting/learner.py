@@ -165,9 +165,10 @@ class Boosting:
         window: WindowPlan | CountedWindowPlan | None = None
         if isinstance(encoding.target, RangeTarget):
             of_window = times(share, first.window_part)
-            window = WindowPlan.of(encoding.target, terms, of_window)
             if first.window_by_counts:
                 window = CountedWindowPlan.of(terms, of_window)
+            else:
+                window = WindowPlan.of(encoding.target, terms, of_window)
             left -= first.window_part
         if domains.ordered[domains.splittable].any() and (first.levels or first.ranks):
             for_bins = times(share, first.bins_part)
