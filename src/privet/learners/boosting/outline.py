@@ -22,6 +22,7 @@ from privet.learners.boosting.histogram_base import HistogramBase
 from privet.learners.boosting.rank_counts import RankCounts
 from privet.learners.boosting.regression_base import MOST_COLUMNS, AdditiveBase
 from privet.learners.boosting.stepwise_base import StepwiseBase
+from privet.learners.boosting.whitened_base import WhitenedBase
 from privet.privacy.events import Cost, Event, Filter
 from privet.privacy.terms import Share, Terms
 from privet.schema.encoding import Encoding
@@ -73,7 +74,7 @@ class Outline:
         Of the budget; what is left is for the rounds. Without a base, its part is for a start that all records share.
     levels : int
         How many times the cells of a numeric feature are halved. Zero for cells that are public.
-    base : AdditiveBase, HistogramBase, StepwiseBase, DescentBase, ChoiceBase or None
+    base : AdditiveBase, HistogramBase, StepwiseBase, DescentBase, WhitenedBase, ChoiceBase or None
         The base.
     n_trees, depth : int
         The most rounds, and the levels of their trees; no rounds where there are no trees.
@@ -92,7 +93,7 @@ class Outline:
     bins_part: Fraction
     base_part: Fraction
     levels: int
-    base: AdditiveBase | HistogramBase | StepwiseBase | DescentBase | ChoiceBase | None
+    base: AdditiveBase | HistogramBase | StepwiseBase | DescentBase | WhitenedBase | ChoiceBase | None
     n_trees: int = 0
     depth: int = 0
     split_part: Fraction = Fraction(1, 2)

@@ -45,6 +45,8 @@ class RankCounts:
         A public guess at the number of records.
     n_cells : int
         How many cells of about equal shares a feature is cut into.
+    levels : int
+        How often intervals are halved at most.
 
     Notes
     -----
@@ -57,11 +59,12 @@ class RankCounts:
 
     n_rows: int
     n_cells: int = 16
+    levels: int = MOST_LEVELS
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> RankPlan:
         """Plan one release for each level, at equal parts of the budget."""
         refuse_pure(share)
-        features, levels = _features(encoding), _n_levels(encoding)
+        features, levels = _features(encoding), min(_n_levels(encoding), self.levels)
         of_level = None if share is None else share * Fraction(1, max(levels, 1))
         events = tuple(
             terms.noise(

@@ -12,6 +12,7 @@ from fractions import Fraction
 from privet.learners.boosting.choice_base import ChoiceBase
 from privet.learners.boosting.gradients import Norm
 from privet.learners.boosting.outline import (
+    ALL,
     BINS_PART,
     MANY_FEATURES,
     NOTHING,
@@ -21,15 +22,21 @@ from privet.learners.boosting.outline import (
     signal_of,
 )
 from privet.learners.boosting.regression_base import AdditiveBase
+from privet.learners.boosting.rank_counts import RankCounts
 from privet.learners.boosting.stepwise_base import StepwiseBase
+from privet.learners.boosting.whitened_base import WhitenedBase
 from privet.privacy.terms import Share
 from privet.schema.encoding import Encoding
 from privet.trees.structure import FeatureCodes
 
 WINDOW_PART, SMALL_SIGNAL_WINDOW_PART = Fraction(1, 20), Fraction(3, 20)
+DESCENT_STEPS, PAIRS_PART = 24, Fraction(1, 8)  # gradient descent in turned columns, and what turns them
+RANKS_PART, RANK_CELLS, RANK_LEVELS = Fraction(3, 20), 32, 8
 
 # zCDP: from which n^2 rho on something pays off.
+SIGNAL_FOR_DESCENT = 200  # gradient descent in turned columns, alone
 SIGNAL_FOR_QUANTILES = 3_000  # cells by private quantiles; below they are public
+SIGNAL_FOR_BENDS = 3_000  # bends beside lines, in turned columns
 SIGNAL_FOR_TREES = 100_000  # trees of depth two in place of stumps, and bends
 LARGE_SIGNAL = 1_000_000  # depth three
 
@@ -52,6 +59,16 @@ def outline_for_regression(encoding: Encoding, share: Share | None, n_rows: int 
         return _pure(encoding, signal)
     if signal is None:
         return _binned(encoding, bends=True, base_part=Fraction(3, 10), n_trees=30, depth=2)
+    if SIGNAL_FOR_DESCENT <= signal < SIGNAL_FOR_TREES and n_rows is not None:
+        bends = signal >= SIGNAL_FOR_BENDS
+        base_in_turned = WhitenedBase(n_rows, DESCENT_STEPS, PAIRS_PART, AdditiveBase("l2", bends))
+        if base_in_turned.fits(encoding):
+            return Outline(
+                RANKS_PART, ALL, 0, base_in_turned,
+                window_part=WINDOW_PART if bends else SMALL_SIGNAL_WINDOW_PART,
+                window_by_counts=True,
+                ranks=RankCounts(n_rows, RANK_CELLS, RANK_LEVELS),
+            )
     if signal < SIGNAL_FOR_QUANTILES:
         base = _stepwise(encoding, "l2", 4, Fraction(1, 8), bends=False)
         base_part = START_PART if base is None else Fraction(2, 5)
