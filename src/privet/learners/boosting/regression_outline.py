@@ -7,6 +7,7 @@ constants were found on data sets that docs/learners/boosting.md names.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 from privet.learners.boosting.choice_base import ChoiceBase
@@ -59,16 +60,9 @@ def outline_for_regression(encoding: Encoding, share: Share | None, n_rows: int 
         return _pure(encoding, signal)
     if signal is None:
         return _binned(encoding, bends=True, base_part=Fraction(3, 10), n_trees=30, depth=2)
-    if SIGNAL_FOR_DESCENT <= signal < SIGNAL_FOR_TREES and n_rows is not None:
-        bends = signal >= SIGNAL_FOR_BENDS
-        base_in_turned = WhitenedBase(n_rows, DESCENT_STEPS, PAIRS_PART, AdditiveBase("l2", bends))
-        if base_in_turned.fits(encoding):
-            return Outline(
-                RANKS_PART, ALL, 0, base_in_turned,
-                window_part=WINDOW_PART if bends else SMALL_SIGNAL_WINDOW_PART,
-                window_by_counts=True,
-                ranks=RankCounts(n_rows, RANK_CELLS, RANK_LEVELS),
-            )
+    turned = _turned(encoding, signal, n_rows)
+    if turned is not None:
+        return turned
     if signal < SIGNAL_FOR_QUANTILES:
         base = _stepwise(encoding, "l2", 4, Fraction(1, 8), bends=False)
         base_part = START_PART if base is None else Fraction(2, 5)
@@ -77,6 +71,28 @@ def outline_for_regression(encoding: Encoding, share: Share | None, n_rows: int 
         return _binned(encoding, bends=False, base_part=Fraction(3, 5), n_trees=6, depth=1)
     depth = 3 if signal >= LARGE_SIGNAL else 2
     return _binned(encoding, bends=True, base_part=Fraction(3, 10), n_trees=30, depth=depth)
+
+
+def _turned(encoding: Encoding, signal: float, n_rows: int | None) -> Outline | None:
+    """Return gradient descent in turned columns: alone, or before trees; None where something else is better.
+
+    Without rounds all noise is Gaussian and fixed in advance, so that its exact delta counts.
+    """
+    if n_rows is None or signal < SIGNAL_FOR_DESCENT:
+        return None
+    bends = signal >= SIGNAL_FOR_BENDS
+    base = WhitenedBase(n_rows, DESCENT_STEPS, PAIRS_PART, AdditiveBase("l2", bends))
+    if not base.fits(encoding):
+        return None
+    ranks = RankCounts(n_rows, RANK_CELLS, RANK_LEVELS)
+    window_part = WINDOW_PART if bends else SMALL_SIGNAL_WINDOW_PART
+    alone = Outline(RANKS_PART, ALL, 0, base, window_part=window_part, ranks=ranks, window_by_counts=True)
+    if signal < SIGNAL_FOR_TREES:
+        return alone
+    depth = 3 if signal >= LARGE_SIGNAL else 2
+    # What is fixed in advance counts no more, so that the window is chosen: quartiles are sharper than counts.
+    rounds = replace(alone, bins_part=BINS_PART, base_part=Fraction(3, 10), window_by_counts=False)
+    return replace(rounds, n_trees=30, depth=depth)
 
 
 def _pure(encoding: Encoding, signal: float | None) -> Outline:
