@@ -26,7 +26,7 @@ from privet.learners.boosting.column_sizes import CONSTANT, WEIGHT
 from privet.learners.boosting.descent_base import step_lengths, sums_by_column
 from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE
 from privet.learners.boosting.gradients import ONE, Huber, whole_root
-from privet.learners.boosting.rank_counts import refuse_pure
+from privet.learners.boosting.rank_counts import believed, refuse_pure
 from privet.learners.boosting.regression_base import (
     AdditiveBase,
     Design,
@@ -47,7 +47,6 @@ FARTHEST = int(NEAR * LENGTH * ONE)  # the longest product of a turned record an
 LARGEST_MATRIX = 1 << 19  # the root of the sum of its squares, so that squared lengths are below 2^63
 LONGEST = 1.5  # of a step, where one would be all the way if the matrix were right
 SHAKE = 0.4  # of the width: how far noise may move a usual record's score, if no step pulled anything back
-DOUBT = 2.0  # deviations by which a released count must differ from the public guess to be believed instead
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,8 @@ class WhitenedBase:
     ) -> BaseTables:
         """Release the products of columns, turn the columns by them, and step along noisy sums of residuals."""
         design, gram = self.columns.products(table, release, plan.pairs, grid)
-        n_records, of_cells = self._believed(gram, plan.pairs), cell_values(design)
+        n_records = believed(self.n_rows, count_of_products(gram), plan.pairs.deviation / CONSTANT**2)
+        of_cells = cell_values(design)
         turn = Turn.of(gram, penalty_of(plan.pairs, len(gram)), n_records)
         table = table.derive(LIMIT_STATE, RecordLimits(design, turn.matrix))
         lengths, unit = step_lengths(self.steps), turn.scale * WEIGHT * ONE
@@ -143,11 +143,6 @@ class WhitenedBase:
             )
         of_noise: Floats = rate * loss.part * shaken * np.sqrt(((of_cells @ turn.back) ** 2).sum(axis=1))
         return replace(base, noise=of_noise)
-
-    def _believed(self, gram: Floats, pairs: Event) -> float:
-        """Return about how many records there are: the public guess, unless what was released says otherwise."""
-        count, doubt = count_of_products(gram), DOUBT * pairs.deviation / CONSTANT**2
-        return max(min(max(self.n_rows, count - doubt), count + doubt), 1.0)
 
     def fits(self, encoding: Encoding) -> bool:
         """Whether there are few enough columns for a base; known from the schema alone."""
