@@ -121,17 +121,9 @@ class DescentBase:
     ) -> BaseTables:
         """Step along noisy gradients, from scores that stand for the classes' shares."""
         design, _ = self.columns.design(table.encoding, grid)
-        limit, of_cells = LIMIT << SCORE_BITS, cell_values(design)
-        shares = released_shares(table, release, plan.classes, self.n_rows)
-        first = start.start + in_fixed_point(log_shares(shares))
-        base = replace(
-            start,
-            start=first,
-            low=-limit,
-            high=limit,
-            n_records=float(self.n_rows),
-            frequencies=held_frequencies(shares),
-        )
+        of_cells = cell_values(design)
+        base = at_class_shares(table, release, plan.classes, self.n_rows, start)
+        first = base.start
         lengths, size = step_lengths(self.steps), design.cap / WEIGHT**2
         noise = _shaken(lengths) * plan.steps[0].deviation / (WEIGHT * ONE)
         rate = min(STABLE / (self.n_rows * size), SHAKE / max(noise * math.sqrt(size), 1e-9))
@@ -152,6 +144,19 @@ class DescentBase:
 
     def __str__(self) -> str:
         return f"{self.columns}, for log-odds, by {self.steps} steps of gradient descent"
+
+
+def at_class_shares(table: Table, release: Release, planned: Event, n_rows: int, start: BaseTables) -> BaseTables:
+    """Return a base that stands for the classes' shares, and whose scores cannot run away."""
+    shares, limit = released_shares(table, release, planned, n_rows), LIMIT << SCORE_BITS
+    return replace(
+        start,
+        start=start.start + in_fixed_point(log_shares(shares)),
+        low=-limit,
+        high=limit,
+        n_records=float(n_rows),
+        frequencies=held_frequencies(shares),
+    )
 
 
 def step_lengths(steps: int) -> Floats:

@@ -285,8 +285,7 @@ def _base(
             assert isinstance(loss, Huber)
             base = kind.run(table, release, plan.base, grid, start, loss)
         case WhitenedPlan(kind):
-            assert isinstance(loss, Huber)
-            base = kind.run(table, release, plan.base, grid, start, narrowed(loss))
+            base = kind.run(table, release, plan.base, grid, start, narrowed(loss) if isinstance(loss, Huber) else loss)
         case ChoicePlan(kind):
             assert isinstance(loss, Huber)
             base = kind.run(table, release, plan.base, grid, start, loss, rng)
