@@ -41,7 +41,7 @@ from privet.schema.encoding import Encoding
 from privet.tables.protocol import Block, Floats, IntArray, Table
 
 LIMIT_STATE = "limit"
-LENGTH = 1 << 15  # of a usual record when it is turned
+LENGTH = 1 << 12  # of a usual record when it is turned
 NEAR = Fraction(9, 20)  # of the width: where a usual record's residual is cut off
 FARTHEST = int(NEAR * LENGTH * ONE)  # the longest product of a turned record and its gradient
 LARGEST_MATRIX = 1 << 19  # the root of the sum of its squares, so that squared lengths are below 2^63
