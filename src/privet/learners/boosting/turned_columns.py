@@ -24,7 +24,7 @@ from privet.learners.boosting.regression_base import Design
 from privet.tables.protocol import Block, Floats, IntArray
 
 LIMIT_STATE = "limit"
-LENGTH = 1 << 15  # of a usual record when it is turned
+LENGTH = 1 << 12  # of a usual record when it is turned
 LARGEST_MATRIX = 1 << 19  # the root of the sum of its squares, so that squared lengths are below 2^63
 _FINE = 10  # bits of what a gradient is shortened by
 

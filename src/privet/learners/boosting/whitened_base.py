@@ -92,14 +92,15 @@ class WhitenedBase:
             classes, left = plan_classes(terms, times(share, CLASSES_PART)), 1 - CLASSES_PART
         pairs = self.columns.plan_pairs(encoding, terms, times(share, self.pairs_part))
         moved, n_scores = self.columns.most_values(encoding), _n_scores(encoding.n_classes)
+        name = "base: gradients" if encoding.n_classes else "base: residuals"
         first = terms.noise(
-            "base: gradients, step 1",
+            f"{name}, step 1",
             times(share, (left - self.pairs_part) / self.steps),
             l2_squared=farthest(encoding.n_classes),
             signed=True,
             numbers=(self.columns.n_columns(encoding) + 1) * n_scores,
         )
-        steps = (replace(first, name=f"base: gradients, step {number + 1}") for number in range(self.steps))
+        steps = (replace(first, name=f"{name}, step {number + 1}") for number in range(self.steps))
         return WhitenedPlan(self, classes, replace(pairs, numbers=moved * (moved + 1) // 2), tuple(steps))
 
     def run(
