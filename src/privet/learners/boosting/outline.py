@@ -57,7 +57,7 @@ SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
 # before stumps, which find what is in a single feature of many.
 STRENGTHS_MANY_CLASSES, STRENGTHS_TWO_CLASSES, STRENGTHS_TWO_CLASSES_TURNED = (50, 30_000), (500, 10_000), (500, 30_000)
 # n^2 rho of what descent has, for every two columns: from here on they are turned.
-SIGNAL_FOR_TURNING_TWO_CLASSES, SIGNAL_FOR_TURNING_MANY_CLASSES = 16, 8
+SIGNAL_FOR_TURNING = 16
 LARGE_SIGNAL = 1_000_000  # deeper trees, each level of which shares one split, and finer cells
 SIGNAL_FOR_DEPTH_FIVE = 20_000_000  # from here on there are more rounds, too, by the fourth root of the signal
 FEWEST_ROUNDS, MOST_ROUNDS = 30, 60  # for a large signal
@@ -193,9 +193,8 @@ def _turned(encoding: Encoding, signal: float, n_rows: int) -> WhitenedBase | No
     Turned columns are about equally long, so that the squared noise of a score grows with the square of their number.
     """
     base = WhitenedBase(n_rows, TURNED_STEPS, PAIRS_PART)
-    least = SIGNAL_FOR_TURNING_TWO_CLASSES if encoding.n_classes == 2 else SIGNAL_FOR_TURNING_MANY_CLASSES
-    n_columns = base.columns.n_columns(encoding) + 1
-    return base if base.fits(encoding) and signal >= least * n_columns**2 else None
+    enough = SIGNAL_FOR_TURNING * (base.columns.n_columns(encoding) + 1) ** 2
+    return base if base.fits(encoding) and signal >= enough else None
 
 
 def descent_part(signal: float) -> Fraction:
