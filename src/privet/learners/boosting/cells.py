@@ -7,6 +7,7 @@ common score: that of class frequencies or of a regression target's mean, from n
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -53,12 +54,12 @@ class Cells:
 
     cell: tuple[IntArray, ...]
 
-    @property
+    @cached_property
     def n_cells(self) -> IntArray:
         """Number of cells of each feature."""
         return np.array([int(cells.max()) + 1 for cells in self.cell], dtype=np.int64)
 
-    @property
+    @cached_property
     def offsets(self) -> IntArray:
         """Where each feature's cells begin when all are numbered through; the last entry is their number."""
         return np.concatenate([[0], np.cumsum(self.n_cells)]).astype(np.int64)

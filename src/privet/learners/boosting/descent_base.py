@@ -99,16 +99,9 @@ class DescentBase:
         two = encoding.n_classes == 2
         largest = self.columns.cap(encoding) * (LARGEST_GRADIENT if two else LARGEST_GRADIENT_MANY_CLASSES) * ONE**2
         moved = self.columns.most_values(encoding) * (1 if two else encoding.n_classes)
-        return DescentPlan(
-            self,
-            plan_classes(terms, for_classes),
-            tuple(
-                terms.noise(
-                    f"base: gradients, step {number + 1}", of_step, l2_squared=largest, signed=True, numbers=moved
-                )
-                for number in range(self.steps)
-            ),
-        )
+        first = terms.noise("base: gradients, step 1", of_step, l2_squared=largest, signed=True, numbers=moved)
+        steps = (replace(first, name=f"base: gradients, step {number + 1}") for number in range(self.steps))
+        return DescentPlan(self, plan_classes(terms, for_classes), tuple(steps))
 
     def run(
         self,
