@@ -30,7 +30,12 @@ from privet.tables import MemoryTable
 
 pytestmark = pytest.mark.law
 
-RECORDS = list(product(range(3), range(2), (0, 20_000, 65_535)))
+FEATURES = {"x": Numeric(0, 1, bins=3), "c": Categorical([0, 1])}
+SCHEMAS = {"numbers": Schema(FEATURES, target=Numeric(0, 1)), "classes": Schema(FEATURES, classes=[0, 1, 2])}
+RECORDS = {
+    "numbers": list(product(range(3), range(2), (0, 20_000, 65_535))),
+    "classes": list(product(range(3), range(2), range(3))),
+}
 
 
 class Watching(Release):
@@ -47,10 +52,10 @@ class Watching(Release):
         return np.rint(self._factor * event.deviation * pattern).astype(np.int64).reshape(values.shape)
 
 
-def largest_loss(neighbours, factor):
+def largest_loss(target, neighbours, factor):
     """Return the largest part of its own charge that any release of any two neighbours reaches."""
-    schema = Schema({"x": Numeric(0, 1, bins=3), "c": Categorical([0, 1])}, target=Numeric(0, 1))
-    encoding, terms, allowance = schema.encoding(3), Terms(neighbours), Allowance.of(1.0, 1e-6)
+    records = RECORDS[target]
+    encoding, terms, allowance = SCHEMAS[target].encoding(3), Terms(neighbours), Allowance.of(1.0, 1e-6)
     learner = Boosting()
     plan = learner.plan(encoding, terms, allowance.whole, Hints(n_rows=300))
     assert "turned" in str(plan.facts["base"])
@@ -59,9 +64,9 @@ def largest_loss(neighbours, factor):
     assert all(event.mechanism is Mechanism.GAUSSIAN for event in events)
     assert sum(event.cost.rho for event in events) > allowance.rho, "what the exact delta allows is spent"
     losses = []
-    for one in RECORDS[::4]:
+    for one in records[::4]:
         found = {}
-        others = [[r] for r in RECORDS] if neighbours == "replace" else [[], *([r] for r in RECORDS)]
+        others = [[r] for r in records] if neighbours == "replace" else [[], *([r] for r in records)]
         for other in others:
             rows = [one, *other]
             codes = np.array([row[:2] for row in rows], dtype=np.uint8).reshape(-1, 2).T.copy()
@@ -78,15 +83,17 @@ def largest_loss(neighbours, factor):
 
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
 @pytest.mark.parametrize("factor", [0.1, 1.0])
-def test_all_that_is_released_moves_by_no_more_than_is_paid_for(neighbours, factor):
-    assert 0.9 < largest_loss(neighbours, factor) <= 1
+@pytest.mark.parametrize("target", ["numbers", "classes"])
+def test_all_that_is_released_moves_by_no_more_than_is_paid_for(target, neighbours, factor):
+    assert 0.9 < largest_loss(target, neighbours, factor) <= 1
 
 
-def test_residuals_that_are_not_cut_off_by_the_record_would_be_refuted(monkeypatch):
+@pytest.mark.parametrize("target", ["numbers", "classes"])
+def test_gradients_that_are_not_cut_off_by_the_record_would_be_refuted(target, monkeypatch):
     monkeypatch.setattr(
         turned_columns.RecordLimits, "__call__", lambda _, block: np.full(block.target.size, ONE, np.int32)
     )
-    assert largest_loss("add_remove", 0.1) > 1
+    assert largest_loss(target, "add_remove", 0.1) > 1
 
 
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])

@@ -197,7 +197,7 @@ def test_where_no_record_pulls_it_back_the_noise_that_is_stated_is_the_spread():
 
 
 def test_what_sets_columns_apart_is_found_where_they_follow_each_other():
-    """Six columns of one size, of which two differ from it with the target; steps along products find less of it."""
+    """Six columns of one size, of which two differ from it with the target; steps by products alone find less of it."""
     schema = Schema({f"x{k}": Numeric(0, 1, bins=32) for k in range(6)}, target=Numeric(0, 1))
     encoding, rng, n = schema.encoding(32), np.random.default_rng(4), 4000
     size, apart = rng.uniform(6, 26, n), rng.normal(0, 2.5, n)
