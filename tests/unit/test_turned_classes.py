@@ -26,7 +26,7 @@ from privet.testing import seeded_noise
 
 FEATURES = {"x": Numeric(0, 1, bins=5, missing=True), "c": Categorical(list("abc"))}
 CODES = list(product(range(6), range(3)))  # the last code of x is a missing value
-FILE = Path(__file__).parents[2] / "docs" / "results" / "turned.csv"
+FILE = Path(__file__).parents[2] / "docs" / "results" / "turned_classes.csv"
 
 
 def problem(n_classes):

@@ -1,12 +1,12 @@
 """Gradient descent in columns that are turned, beside descent in columns as they are, for classes.
 
-    python benchmarks/turned.py --data FOLDER --repeats 6        # ten minutes on one core
+    python benchmarks/turned_classes.py --data FOLDER --repeats 6        # ten minutes on one core
 
 From which signal for every two columns on `privet.learners.boosting.outline` turns them was chosen on this, and a test
 holds it to what is written. Samples are those of ``descent.py``: of the tuning sets, and made up. Both kinds are
 measured on the same splits, alone, before stumps or before trees, as the outline has them at a strength; stumps leave
 descent less where columns are not turned. Every fit is kept as it is made, so that a stopped run goes on. Written to
-``docs/results``: ``turned.csv`` and ``turned.md``.
+``docs/results``: ``turned_classes.csv`` and ``turned_classes.md``.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def page(table: pd.DataFrame) -> str:
     text = [
         "# Descent in turned columns",
         "",
-        f"Made by `python benchmarks/turned.py --data FOLDER --repeats {repeats}`; delta = {DELTA:g}. By how many "
+        f"Made by `python benchmarks/turned_classes.py --data FOLDER --repeats {repeats}`; delta = {DELTA:g}. By how many "
         "points of accuracy and AUC gradient descent in turned columns is ahead of descent in columns as they are, on "
         "average over samples, by n^2 rho for every two columns: alone or, at large strengths, before trees for more "
         "than two classes; before stumps for two. Standard errors in parentheses, over samples.",
@@ -125,7 +125,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--repeats", type=int, default=6)
     parser.add_argument("--minutes", type=float, default=60.0, help="stop after this, and go on from there next time")
     options = parser.parse_args(given)
-    file, end = options.out / "turned.csv", time.monotonic() + 60 * options.minutes
+    file, end = options.out / "turned_classes.csv", time.monotonic() + 60 * options.minutes
     table = pd.read_csv(file) if file.exists() else pd.DataFrame(columns=COLUMNS)
     done, problems = set(table[["set", "rows", "epsilon", "repeat"]].itertuples(index=False, name=None)), {}
     for cell in cells(list(SAMPLES), options.repeats):
@@ -142,7 +142,7 @@ def main(given: Sequence[str] | None = None) -> int:
             lines.append([name, problem.n_classes, n_rows, epsilon, repeat, way, strength, each, *found])
         new = pd.DataFrame(lines, columns=COLUMNS)
         new.to_csv(file, mode="a", index=False, header=not file.exists(), float_format="%.4f", lineterminator="\n")
-    (options.out / "turned.md").write_text(page(pd.read_csv(file)), "utf-8")
+    (options.out / "turned_classes.md").write_text(page(pd.read_csv(file)), "utf-8")
     return 0
 
 
