@@ -81,10 +81,10 @@ def page(table: pd.DataFrame) -> str:
     text = [
         "# Descent in turned columns",
         "",
-        f"Made by `python benchmarks/turned_classes.py --data FOLDER --repeats {repeats}`; delta = {DELTA:g}. By how many "
-        "points of accuracy and AUC gradient descent in turned columns is ahead of descent in columns as they are, on "
-        "average over samples, by n^2 rho for every two columns: alone or, at large strengths, before trees for more "
-        "than two classes; before stumps for two. Standard errors in parentheses, over samples.",
+        f"Made by `python benchmarks/turned_classes.py --data FOLDER --repeats {repeats}`; delta = {DELTA:g}. By how "
+        "many points of accuracy and AUC gradient descent in turned columns is ahead of descent in columns as they "
+        "are, on average over samples, by n^2 rho for every two columns: alone or, at large strengths, before trees "
+        "for more than two classes; before stumps for two. Standard errors in parentheses, over samples.",
         "",
         f"The outline turns columns from {outline.SIGNAL_FOR_TURNING} on, of what descent gets of the signal: all of "
         f"it alone, {float(outline.TURNED_PART_BEFORE_STUMPS):g} of it before stumps, {float(outline.DESCENT_PART):g} "
