@@ -2,7 +2,7 @@
 
     python benchmarks/turned_classes.py --data FOLDER --repeats 6        # ten minutes on one core
 
-From which signal for every two columns on `privet.learners.boosting.outline` turns them was chosen on this, and a test
+From which signal on, for their number, `privet.learners.boosting.outline` turns columns was chosen on this, and a test
 holds it to what is written. Samples are those of ``descent.py``: of the tuning sets, and made up. Both kinds are
 measured on the same splits, alone, before stumps or before trees, as the outline has them at a strength; stumps leave
 descent less where columns are not turned. Every fit is kept as it is made, so that a stopped run goes on. Written to
@@ -35,8 +35,21 @@ from wide import DELTA, signal
 
 PLAIN, TURNED = "as they are", "turned"
 WAYS = (PLAIN, TURNED)
-COLUMNS = ["set", "classes", "rows", "epsilon", "repeat", "way", "strength", "per_pair", "accuracy", "auc", "seconds"]
-ZONES = (0, 1, 2, 4, 8, 16, 32, 64, 128, 512, 1e9)
+COLUMNS = [
+    "set",
+    "classes",
+    "rows",
+    "epsilon",
+    "repeat",
+    "way",
+    "strength",
+    "columns",
+    "signal",
+    "accuracy",
+    "auc",
+    "seconds",
+]
+ZONES = (0, 0.1, 0.2, 0.5, 1, 2, 5, 20, 1e9)  # of n^2 rho over the cube of the columns
 LEAST_STRENGTH = {2: outline.STRENGTHS_TWO_CLASSES[0], 3: outline.STRENGTHS_MANY_CLASSES[0]}
 MOST_STRENGTH = {2: outline.STRENGTHS_TWO_CLASSES_TURNED[1], 3: float("inf")}
 
@@ -62,17 +75,18 @@ def planned(way: str, n_rows: int) -> ExitStack:
     return found
 
 
-def per_pair(problem: Problem, n_rows: int, epsilon: float) -> float:
-    """Return n^2 rho for every two columns, by the number of records as it is hinted."""
-    return signal(n_rows, epsilon) / (AdditiveBase().n_columns(problem.schema.encoding(16)) + 1) ** 2
+def n_columns(problem: Problem) -> int:
+    """Return the number of columns, the constant among them."""
+    return AdditiveBase().n_columns(problem.schema.encoding(16)) + 1
 
 
 def gains(table: pd.DataFrame) -> pd.DataFrame:
     """Return by how many points turned columns are ahead, for each sample and epsilon."""
-    keys = ["classes", "set", "rows", "epsilon", "strength", "per_pair"]
+    keys = ["classes", "set", "rows", "epsilon", "columns", "signal"]
     means = 100 * table.pivot_table(index=keys, columns="way", values=["accuracy", "auc"])
     ahead = {name: means[name][TURNED] - means[name][PLAIN] for name in ("accuracy", "auc")}
-    return pd.DataFrame(ahead).reset_index()
+    found = pd.DataFrame(ahead).reset_index()
+    return found.assign(share=found.signal / found["columns"] ** 3)
 
 
 def page(table: pd.DataFrame) -> str:
@@ -83,29 +97,36 @@ def page(table: pd.DataFrame) -> str:
         "",
         f"Made by `python benchmarks/turned_classes.py --data FOLDER --repeats {repeats}`; delta = {DELTA:g}. By how "
         "many points of accuracy and AUC gradient descent in turned columns is ahead of descent in columns as they "
-        "are, on average over samples, by n^2 rho for every two columns: alone or, at large strengths, before trees "
-        "for more than two classes; before stumps for two. Standard errors in parentheses, over samples.",
+        "are, on average over samples, by n^2 rho over the cube of the columns: alone or, at large strengths, "
+        "before trees for more than two classes; before stumps for two. Standard errors in parentheses, over samples.",
         "",
-        f"The outline turns columns from {outline.SIGNAL_FOR_TURNING} on, of what descent gets of the signal: all of "
+        f"The outline turns columns from {outline.SIGNAL_FOR_TURNING:g} on, of what descent gets of the signal: all of "
         f"it alone, {float(outline.TURNED_PART_BEFORE_STUMPS):g} of it before stumps, {float(outline.DESCENT_PART):g} "
         "before trees. That was chosen on such samples, so this is not a test of it.",
         "",
-        "| n^2 rho for every two columns | two classes: accuracy | AUC | samples | more classes: accuracy | AUC | "
-        "samples |",
+        "| n^2 rho over the cube of the columns | two classes: accuracy | AUC | samples "
+        "| more classes: accuracy | AUC | samples |",
         "|---|---|---|---|---|---|---|",
     ]
-    found["zone"] = pd.cut(found.per_pair, ZONES, right=False)
+    found["zone"] = pd.cut(found.share, ZONES, right=False)
     for zone, part in found.groupby("zone", observed=True):
         shown = [cell for kind in (part[part.classes == 2], part[part.classes > 2]) for cell in _shown(kind)]
-        end = "and more" if zone.right == ZONES[-1] else f"to {zone.right:,.0f}"
-        text.append(f"| {zone.left:,.0f} {end} | " + " | ".join(shown) + " |")
+        end = "and more" if zone.right == ZONES[-1] else f"to {zone.right:g}"
+        text.append(f"| {zone.left:g} {end} | " + " | ".join(shown) + " |")
     text += ["", "Every sample: accuracy, AUC in percent.", ""]
-    text += ["| set | records | epsilon | for every two columns | as they are | turned |", "|---|---|---|---|---|---|"]
-    keys = ["classes", "set", "rows", "epsilon", "per_pair"]
+    text += [
+        "| set | records | epsilon | columns | over their cube | as they are | turned |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    keys = ["classes", "set", "rows", "epsilon", "columns", "signal"]
     means = 100 * table.pivot_table(index=keys, columns="way", values=["accuracy", "auc"])
-    for (_, name, rows, epsilon, each), line in means.iterrows():
+    for (_, name, rows, epsilon, columns, of_signal), line in means.iterrows():
         scores = [f"{line['accuracy', way]:.1f}, {line['auc', way]:.1f}" for way in WAYS]
-        text.append(f"| {name} | {rows:,} | {epsilon:g} | {each:,.1f} | " + " | ".join(scores) + " |")
+        text.append(
+            f"| {name} | {rows:,} | {epsilon:g} | {columns} | {of_signal / columns**3:.2f} | "
+            + " | ".join(scores)
+            + " |"
+        )
     times = table.pivot_table(index=["set", "rows", "epsilon"], columns="way", values="seconds")
     ratio = (times[TURNED] / times[PLAIN]).median()
     text += ["", f"A fit takes {ratio:.2f} times as long with turned columns, by the median."]
@@ -138,8 +159,8 @@ def main(given: Sequence[str] | None = None) -> int:
             continue
         for way in WAYS:
             found = measure(problem, n_rows, epsilon, repeat, way, planned)
-            each = per_pair(problem, n_rows, epsilon)
-            lines.append([name, problem.n_classes, n_rows, epsilon, repeat, way, strength, each, *found])
+            facts = [strength, n_columns(problem), signal(n_rows, epsilon)]
+            lines.append([name, problem.n_classes, n_rows, epsilon, repeat, way, *facts, *found])
         new = pd.DataFrame(lines, columns=COLUMNS)
         new.to_csv(file, mode="a", index=False, header=not file.exists(), float_format="%.4f", lineterminator="\n")
     (options.out / "turned_classes.md").write_text(page(pd.read_csv(file)), "utf-8")

@@ -146,16 +146,16 @@ def base_for(n_classes, n_rows, n_features=8, epsilon=1.0):
 
 
 def test_where_columns_are_turned_goes_by_the_signal_and_their_number():
-    """17 columns of eight features, the constant included: 289 pairs; n^2 rho is 0.0244 n^2."""
-    assert "turned" not in str(base_for(3, 400).base), "13.5 for each pair"
-    assert "turned" in str(base_for(3, 450).base), "17"
-    assert base_for(3, 450).n_trees == 0
-    assert "turned" not in str(base_for(2, 450).base), "14 of what descent gets"
-    assert "turned" in str(base_for(2, 500).base), "17"
-    assert base_for(2, 500).n_trees == 16
+    """17 columns of eight features, the constant included: half of their cube is 2,457; n^2 rho is 0.0244 n^2."""
+    assert "turned" not in str(base_for(3, 300).base), "2,192"
+    assert "turned" in str(base_for(3, 320).base), "2,494"
+    assert base_for(3, 320).n_trees == 0
+    assert "turned" not in str(base_for(2, 350).base), "2,387 of what descent gets"
+    assert "turned" in str(base_for(2, 360).base), "2,525"
+    assert base_for(2, 360).n_trees == 16
     assert "turned" in str(base_for(3, 5_000).base), "before trees"
     assert base_for(3, 5_000).n_trees > 16
-    assert "turned" not in str(base_for(3, 2_000, n_features=60).base), "6.7 for each pair of so many"
+    assert "turned" not in str(base_for(3, 4_000, n_features=60).base), "of 121 columns half the cube is 886,000"
     assert "turned" not in str(base_for(3, 10**7, n_features=250).base), "more than 400 columns"
 
 
@@ -194,17 +194,18 @@ def test_a_fit_is_the_same_for_records_out_of_memory(tmp_path):
 def gains():
     table = pd.read_csv(FILE)
     table["many"] = table.classes > 2
-    keys = ["many", "set", "rows", "epsilon", "per_pair"]
+    keys = ["many", "set", "rows", "epsilon", "columns", "signal"]
     means = 100 * table.pivot_table(index=keys, columns="way", values=["accuracy", "auc"])
     ahead = {name: means[name]["turned"] - means[name]["as they are"] for name in ("accuracy", "auc")}
-    return pd.DataFrame(ahead).reset_index()
+    found = pd.DataFrame(ahead).reset_index()
+    return found.assign(share=found.signal / found["columns"] ** 3)
 
 
 def test_the_rules_are_what_was_measured(gains):
     """Turned columns are ahead where they are chosen, and behind where they are far from it."""
-    chosen = gains[gains.per_pair >= outline.SIGNAL_FOR_TURNING / float(outline.TURNED_PART_BEFORE_STUMPS)]
+    chosen = gains[gains.share >= outline.SIGNAL_FOR_TURNING / float(outline.TURNED_PART_BEFORE_STUMPS)]
     for _, of_kind in chosen.groupby("many"):
         assert len(of_kind) > 10
-        assert of_kind.accuracy.mean() > 0.1
-        assert of_kind.auc.mean() > 0
-    assert gains[gains.per_pair < outline.SIGNAL_FOR_TURNING / 2].accuracy.mean() < -0.3
+        assert of_kind.accuracy.mean() > 0.2
+        assert of_kind.auc.mean() > 0.1
+    assert gains[gains.share < outline.SIGNAL_FOR_TURNING / 2].accuracy.mean() < -0.5

@@ -56,8 +56,7 @@ SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
 # The strength of a signal (`strength_of`) between which gradient descent does best: many classes, alone; two classes,
 # before stumps, which find what is in a single feature of many.
 STRENGTHS_MANY_CLASSES, STRENGTHS_TWO_CLASSES, STRENGTHS_TWO_CLASSES_TURNED = (50, 30_000), (500, 10_000), (500, 30_000)
-# n^2 rho of what descent has, for every two columns: from here on they are turned.
-SIGNAL_FOR_TURNING = 16
+SIGNAL_FOR_TURNING = 1 / 2  # n^2 rho of what descent has, times the cube of the columns: from here on they are turned
 LARGE_SIGNAL = 1_000_000  # deeper trees, each level of which shares one split, and finer cells
 SIGNAL_FOR_DEPTH_FIVE = 20_000_000  # from here on there are more rounds, too, by the fourth root of the signal
 FEWEST_ROUNDS, MOST_ROUNDS = 30, 60  # for a large signal
@@ -190,10 +189,11 @@ def _after_descent(rounds: Outline, encoding: Encoding, signal: float, n_rows: i
 def _turned(encoding: Encoding, signal: float, n_rows: int) -> WhitenedBase | None:
     """Return descent in turned columns, where there is enough signal for the products of so many of them.
 
-    Turned columns are about equally long, so that the squared noise of a score grows with the square of their number.
+    Turned columns are about equally long, so that the squared noise of a score grows with the square of their number,
+    and so does that of the products; many columns that say nothing are borne better as they are.
     """
     base = WhitenedBase(n_rows, TURNED_STEPS, PAIRS_PART)
-    enough = SIGNAL_FOR_TURNING * (base.columns.n_columns(encoding) + 1) ** 2
+    enough = SIGNAL_FOR_TURNING * (base.columns.n_columns(encoding) + 1) ** 3
     return base if base.fits(encoding) and signal >= enough else None
 
 
