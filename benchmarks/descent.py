@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import product
@@ -62,6 +62,7 @@ ALONE, STUMPS, HISTOGRAMS = "descent alone", "stumps or trees", "histograms"
 BEFORE_STUMPS, BEFORE_TREES = "descent, then stumps", "descent, then trees"
 WAYS = {2: (STUMPS, ALONE, BEFORE_STUMPS), 3: (HISTOGRAMS, ALONE, BEFORE_TREES)}
 COLUMNS = ["set", "classes", "rows", "epsilon", "repeat", "way", "strength", "accuracy", "auc", "seconds"]
+Planned = Callable[[str, int], ExitStack]  # a way of planning, by its name and a number of records
 ZONES = (0, 15, 50, 150, 500, 2_000, 10_000, 30_000, 100_000)  # beyond, nobody would go without trees
 
 
@@ -133,7 +134,8 @@ def planned(way: str, n_rows: int) -> ExitStack:
     found = ExitStack()
     found.enter_context(mock.patch("privet.learners.boosting.learner.outline", begin))
     if way == STUMPS:
-        found.enter_context(mock.patch.object(outline, "STRENGTHS_TWO_CLASSES", (0, 0)))
+        for strengths in ("STRENGTHS_TWO_CLASSES", "STRENGTHS_TWO_CLASSES_TURNED"):
+            found.enter_context(mock.patch.object(outline, strengths, (0, 0)))
     elif way != HISTOGRAMS:  # Gaussian noise is needed
         found.enter_context(mock.patch("privet.learners.boosting.estimators.is_better_pure", return_value=False))
     return found
@@ -144,7 +146,9 @@ def strength_of(problem: Problem, n_rows: int, epsilon: float) -> float:
     return outline.strength_of(problem.schema.encoding(16), signal(n_rows, epsilon))
 
 
-def measure(problem: Problem, n_rows: int, epsilon: float, repeat: int, way: str) -> list[float]:
+def measure(
+    problem: Problem, n_rows: int, epsilon: float, repeat: int, way: str, planned: Planned = planned
+) -> list[float]:
     """Train once; accuracy, AUC, and the processor's seconds."""
     rows = np.random.default_rng([repeat, n_rows]).permutation(len(problem.labels))
     train, test = rows[:n_rows], rows[n_rows : n_rows + MOST_TESTED]

@@ -8,8 +8,10 @@ import pytest
 
 from privet import (
     BoostingClassifier,
+    BoostingRegressor,
     Categorical,
     MultinomialForestClassifier,
+    Numeric,
     PrivaTreeClassifier,
     RandomDecisionForestClassifier,
     Schema,
@@ -23,6 +25,7 @@ from privet.audit.whole import tiny_subject
 from privet.estimators import counting
 from privet.estimators.counting import CountedFirst
 from privet.privacy.conversions import epsilon_to_zcdp, zcdp_to_epsilon
+from privet.privacy.exact_gaussian import sharpest_rho
 from privet.privacy.laws import DiscreteGaussian, DiscreteLaplace
 from privet.privacy.terms import Allowance, Terms
 
@@ -151,3 +154,26 @@ def test_an_epsilon_at_delta_is_that_of_looks_and_of_what_follows():
     assert 0.1 + 0.9 < exactly < by_rho, "the exact delta is smaller, so less epsilon is lost"
     assert epsilon_at_delta([(look, moved)], [], delta, ONE) == pytest.approx(0.1)
     assert epsilon_at_delta([], [0.8], delta, ONE) == pytest.approx(float(zcdp_to_epsilon(Fraction(0.08), delta)))
+
+
+def test_after_a_look_many_gaussian_releases_lose_what_their_exact_delta_says():
+    """Four releases that share all that one mu allows: no more than that is lost, and more with less noise."""
+    terms, delta, left = Terms(), Fraction(1, 10**6), ONE - LOOK
+    look, moved = terms.laplace("look", LOOK), np.array([2**20])
+    rho = sharpest_rho(epsilon_to_zcdp(left, delta), left, delta)
+    for more, within in ((Fraction(0), True), (Fraction(1, 50), False)):
+        noises = [(terms.gaussian("noise", rho / 4 * (1 + more), l2_squared=2**40), moved) for _ in range(4)]
+        found = epsilon_at_delta([(look, np.array([1])), *noises], [], delta, ONE)
+        assert (found <= ONE) == within
+        assert found == pytest.approx(1.0, abs=0.02)
+        by_rho = epsilon_at_delta([(look, np.array([1])), *noises], [1e-9], delta, ONE)
+        assert by_rho > 1.05, "beside a choice nothing but zCDP is known of several"
+
+
+def test_turned_columns_after_a_count_go_by_their_exact_delta():
+    schema = Schema({"a": Categorical([0, 1]), "b": Categorical([0, 1])}, target=Numeric(0, 1))
+    subject = replace(tiny_subject(BoostingRegressor(1.0, 1e-6, schema), **SMALL), answer=300)
+    found = exact_audit(subject, 1)
+    assert found.measure == "epsilon at delta"
+    assert not found.refuted
+    assert found.loss > 0.9

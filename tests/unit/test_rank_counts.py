@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from privet import Categorical, Numeric, Schema
-from privet.learners.boosting.rank_counts import FINE, RankCounts
+from privet.learners.boosting.rank_counts import FINE, RankCounts, believed
 from privet.mechanisms.release import Release, drawn
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
 from privet.tables import MemoryTable
+from privet.testing import seeded_noise
 
 FEATURES = {"x": Numeric(0, 1, bins=100, missing=True), "c": Categorical(list("ab")), "z": Numeric(0, 1, bins=7)}
 ENCODING = Schema(FEATURES, classes=[0, 1]).encoding(16)
@@ -88,3 +89,36 @@ def test_noise_beyond_all_measure_leaves_cells_of_about_equal_width(n):
 def test_categories_have_no_ranks():
     encoding = Schema({"c": Categorical(list("ab"))}, classes=[0, 1]).encoding(4)
     assert RankCounts(60).plan(encoding, Terms(), Allowance.of(1.0, 1e-6).whole).events == ()
+
+
+def test_records_are_counted_beside_the_first_halves_where_that_is_asked_for():
+    rng = np.random.default_rng(2)
+    x, z = rng.integers(0, 101, 60), rng.integers(0, 7, 60)
+    counts, allowance = RankCounts(60, levels=3, counts_records=True), Allowance.of(8.0, 1e-6)
+    plan = counts.plan(ENCODING, Terms(), allowance.whole)
+    assert [event.numbers for event in plan.events] == [3, 2, 2]
+    assert [event.sensitivity for event in plan.events] == [3 * FINE**2, 2 * FINE**2, 2 * FINE**2]
+    _, before = run(counts, tabled(x, z), allowance)
+    assert before.seen[0].tolist()[-1] == 60 * FINE
+    for place in range(60):
+        _, after = run(counts, tabled(np.delete(x, place), np.delete(z, place)), allowance, before.released)
+        for event, one, other in zip(plan.events, before.seen, after.seen, strict=True):
+            assert ((one - other) ** 2).sum() <= event.sensitivity
+            assert (one != other).sum() <= event.numbers
+
+
+@pytest.mark.parametrize("guess", [400, 4_000, 400_000])
+def test_counted_records_make_up_for_a_guess_that_is_far_off(guess):
+    x = np.minimum(np.random.default_rng(3).geometric(0.1, 4_000) - 1, 99)
+    with seeded_noise(0):
+        cuts, _ = run(RankCounts(guess, 8, counts_records=True), tabled(x, x % 7), Allowance.of(4.0, 1e-6))
+    shares = np.diff(np.searchsorted(np.sort(x), [-1, *cuts[0], 99], side="right")) / len(x)
+    assert len(shares) == 8
+    assert abs(shares - 1 / 8).max() < 0.06
+
+
+def test_a_guess_is_believed_unless_the_count_says_otherwise():
+    assert believed(100, 90.0, 10.0) == 100
+    assert believed(100, 300.0, 10.0) == 280
+    assert believed(100, 20.0, 10.0) == 40
+    assert believed(100, -500.0, 10.0) == 1

@@ -9,6 +9,7 @@ import pytest
 
 from privet import Numeric, Schema
 from privet.learners.boosting.gradients import ONE
+from privet.learners.boosting.rank_counts import FINE
 from privet.learners.boosting.target_window import (
     FEW_CELLS,
     NARROWEST,
@@ -117,8 +118,8 @@ def test_one_more_record_changes_no_chance_of_a_window_by_more_than_is_paid_for(
     assert 0.4 * claimed < worst <= claimed * (1 + 1e-9)
 
 
-def counted(shares, epsilon=None):
-    allowance = None if epsilon is None else Allowance.of(epsilon)
+def counted(shares, epsilon=None, delta=0.0):
+    allowance = None if epsilon is None else Allowance.of(epsilon, delta)
     plan = CountedWindowPlan.of(Terms(), None if allowance is None else allowance.whole)
     ledger = Ledger(Terms(), allowance)
     release = open_release(ledger) if allowance is None else Release(ledger, drawn())
@@ -155,3 +156,20 @@ def test_by_counts_a_record_changes_one_count_by_one():
     for share in np.linspace(0, 1, 33):
         after = tabled([0.1, 0.5, share]).aggregate(TargetCounts(65_536, FEW_CELLS))
         assert sorted((after - before).tolist()) == [0] * (FEW_CELLS - 1) + [1]
+
+
+def test_by_counts_with_gaussian_noise_a_record_moves_one_number_by_a_fine_unit():
+    allowance, seen = Allowance.of(1.0, 1e-6), []
+
+    class Watching(Release):
+        def noisy(self, values, event):
+            seen.append(values)
+            return super().noisy(values, event)
+
+    plan = CountedWindowPlan.of(Terms(), allowance.whole)
+    for shares in ([0.1, 0.6], [0.1, 0.6, 0.9]):
+        plan.run(tabled(shares), Watching(Ledger(Terms(), allowance), drawn()))
+    assert plan.counts.sensitivity == ((seen[1] - seen[0]) ** 2).sum() == FINE**2
+    assert plan.counts.numbers == (seen[1] != seen[0]).sum() == 1
+    found, _, _ = counted(np.linspace(0.2, 0.4, 5000), 1.0, 1e-6)
+    assert found.centre == pytest.approx(0.3, abs=0.02)

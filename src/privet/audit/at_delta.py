@@ -2,12 +2,13 @@
 
 Where a count decides (`privet.privacy.events.Either`), neither a log-ratio nor a sum of zCDP losses is what is claimed.
 A run that took the pure alternative loses a log-ratio. Any other loses the log-ratio of its looks, which are Laplace
-noise, and then what all else is worth at delta: by zCDP or, of a single Gaussian release, by its exact delta.
+noise, and then what all else is worth at delta: by zCDP or, of Gaussian releases alone, by their exact delta; of a
+single one beside a choice as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from privet.privacy.conversions import zcdp_to_epsilon
 from privet.privacy.events import Event, Mechanism
 from privet.privacy.exact_delta import delta_of_release
+from privet.privacy.exact_gaussian import delta_of_releases
 from privet.tables.protocol import IntArray
 
 STEPS = 40  # of the bisection for an epsilon
@@ -41,23 +43,27 @@ def epsilon_at_delta(noises: Sequence[Moved], ranges: Sequence[float], delta: Fr
     rho = sum(width**2 for width in ranges) / 8
     rho += sum(float((moved**2).sum()) / (2 * float(event.parameter)) for event, moved in gaussian)
     by_rho = looks + (float(zcdp_to_epsilon(Fraction(rho), delta)) if rho else 0.0)
-    if by_rho <= claimed or len(gaussian) != 1 or len(ranges) > 1:
+    if by_rho <= claimed or not any(moved.any() for _, moved in gaussian):
         return by_rho
-    ((event, moved),) = gaussian
-    if np.abs(moved).max(initial=0) > 1 or not moved.any():
-        return by_rho
-    return min(by_rho, looks + _exact_epsilon(event.parameter, int(np.abs(moved).sum()), delta, sum(ranges), by_rho))
+    found, (event, moved) = [by_rho], gaussian[0]
+    if not ranges:
+        numbers = sum(int(np.count_nonzero(moved)) for _, moved in gaussian)
+        least = min(event.parameter for event, _ in gaussian)
+        found.append(looks + _least(lambda at: delta_of_releases(Fraction(rho), numbers, least, at), delta, by_rho))
+    if len(gaussian) == 1 and len(ranges) <= 1 and np.abs(moved).max() <= 1:
+        length, choice = int(np.abs(moved).sum()), Fraction(sum(ranges))
+        found.append(looks + _least(lambda at: delta_of_release(event.parameter, length, at, choice), delta, by_rho))
+    return min(found)
 
 
 def _laplace_loss(event: Event, moved: IntArray) -> float:
     return float(Fraction(int(np.abs(moved).sum())) / event.parameter)
 
 
-def _exact_epsilon(variance: Fraction, moved: int, delta: Fraction, choice: float, most: float) -> float:
-    """Return, to within rounding, the epsilon at which the exact delta of the noise is the one that is claimed."""
+def _least(delta_at: Callable[[Fraction], float], delta: Fraction, most: float) -> float:
+    """Return, to within rounding, the epsilon at which an exact delta is the one that is claimed; `most` if none is."""
     low, high = 0.0, most
     for _ in range(STEPS):
         middle = (low + high) / 2
-        enough = delta_of_release(variance, moved, Fraction(middle), Fraction(choice)) <= float(delta)
-        low, high = (low, middle) if enough else (middle, high)
+        low, high = (low, middle) if delta_at(Fraction(middle)) <= float(delta) else (middle, high)
     return high

@@ -114,18 +114,10 @@ class DescentBase:
     ) -> BaseTables:
         """Step along noisy gradients, from scores that stand for the classes' shares."""
         design, _ = self.columns.design(table.encoding, grid)
-        limit, of_cells = LIMIT << SCORE_BITS, cell_values(design)
-        shares = released_shares(table, release, plan.classes, self.n_rows)
-        first = start.start + in_fixed_point(log_shares(shares))
-        base = replace(
-            start,
-            start=first,
-            low=-limit,
-            high=limit,
-            n_records=float(self.n_rows),
-            frequencies=held_frequencies(shares),
-        )
-        lengths, size = _step_lengths(self.steps), design.cap / WEIGHT**2
+        of_cells = cell_values(design)
+        base = at_class_shares(table, release, plan.classes, self.n_rows, start)
+        first = base.start
+        lengths, size = step_lengths(self.steps), design.cap / WEIGHT**2
         noise = _shaken(lengths) * plan.steps[0].deviation / (WEIGHT * ONE)
         rate = min(STABLE / (self.n_rows * size), SHAKE / max(noise * math.sqrt(size), 1e-9))
         table = table.derive(FACTOR_STATE, RecordFactors(design))
@@ -147,7 +139,20 @@ class DescentBase:
         return f"{self.columns}, for log-odds, by {self.steps} steps of gradient descent"
 
 
-def _step_lengths(steps: int) -> Floats:
+def at_class_shares(table: Table, release: Release, planned: Event, n_rows: int, start: BaseTables) -> BaseTables:
+    """Return a base that stands for the classes' shares, and whose scores cannot run away."""
+    shares, limit = released_shares(table, release, planned, n_rows), LIMIT << SCORE_BITS
+    return replace(
+        start,
+        start=start.start + in_fixed_point(log_shares(shares)),
+        low=-limit,
+        high=limit,
+        n_records=float(n_rows),
+        frequencies=held_frequencies(shares),
+    )
+
+
+def step_lengths(steps: int) -> Floats:
     """Return how long each step is, beside the first; they become shorter at an even pace."""
     return 1 - np.arange(steps) / steps
 
@@ -229,8 +234,13 @@ class ColumnGradients:
         by_cell, cells = np.zeros((len(of.value), self.n_scores), np.int64), block.state[CELL_STATE]
         factors = np.asarray(block.state[FACTOR_STATE], dtype=np.int16)
         _add_gradients(cells, of.offsets, factors, gradient, by_cell)
-        sums = np.zeros((of.n_columns + 1, self.n_scores), np.int64)
-        for column, value in zip(of.column.T, of.value.T, strict=True):
-            np.add.at(sums, column, value[:, np.newaxis] * by_cell)
-        sums[-1] = CONSTANT * by_cell[: of.offsets[1]].sum(axis=0)  # every record is in one cell of the first feature
-        return sums
+        return sums_by_column(of, by_cell)
+
+
+def sums_by_column(design: Design, by_cell: IntArray) -> IntArray:
+    """Return sums of all columns' values times what is added up by cell; the last column is the constant."""
+    sums = np.zeros((design.n_columns + 1, by_cell.shape[1]), np.int64)
+    for column, value in zip(design.column.T, design.value.T, strict=True):
+        np.add.at(sums, column, value[:, np.newaxis] * by_cell)
+    sums[-1] = CONSTANT * by_cell[: design.offsets[1]].sum(axis=0)  # every record is in one cell of the first feature
+    return sums

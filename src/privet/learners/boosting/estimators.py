@@ -249,12 +249,14 @@ class BoostingRegressor(_Boosted, PrivateRegressor):
     Notes
     -----
     *Privacy.* As for `BoostingClassifier`, with the residual as the gradient. Two selections of range one find the
-    target's quartiles (`privet.learners.boosting.target_window`). The model begins halfway between them; residuals are
-    cut off at twice their distance, later at half of that, and divided by it, so that noise is as many times smaller.
-    The curvature is a count at a quarter of its weight: squared L2 norm at most 17/16 together, L1 norm 5/4. The base
-    is a regression whose sums with the target are released several times, each time with what is left of it
-    (`privet.learners.boosting.stepwise_base`). With pure epsilon and little signal noisy counts take the selections'
-    place, and the base is one of choices and curves (`privet.learners.boosting.choice_base`).
+    target's quartiles, or noisy counts do, of which a record changes one by one
+    (`privet.learners.boosting.target_window`). The model begins halfway between them; residuals are cut off at twice
+    their distance, later at half of that, and divided by it, so that noise is as many times smaller. The curvature is a
+    count at a quarter of its weight: squared L2 norm at most 17/16 together, L1 norm 5/4. The base releases sums of
+    residuals times columns several times, each time with what is left of the target: columns that released products
+    have turned, whose product with the residual is held within a fixed length
+    (`privet.learners.boosting.whitened_base`), or the columns as they are (`privet.learners.boosting.stepwise_base`).
+    With pure epsilon and little signal the base is one of choices and curves (`privet.learners.boosting.choice_base`).
 
     Examples
     --------

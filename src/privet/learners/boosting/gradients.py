@@ -132,7 +132,7 @@ def softmax_weights() -> IntArray:
 
 
 @inlined
-def _root(x: Whole) -> Whole:
+def whole_root(x: Whole) -> Whole:
     """Return the whole part of the square root; 0 for what is negative."""
     root = np.int64(math.sqrt(float(x))) if x > 0 else np.int64(0)
     while root * root > x and root > 0:
@@ -179,7 +179,7 @@ def _softmax(
             b = ((p * (ONE - p)) >> GRADIENT_BITS) * ONE // limit
             if squared:
                 if b * b > room:
-                    b = _root(room)
+                    b = whole_root(room)
                 room -= b * b
             else:
                 b = min(b >> 1, max(room, 0))

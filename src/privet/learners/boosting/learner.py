@@ -29,6 +29,7 @@ from privet.learners.boosting.regression_base import RegressionPlan
 from privet.learners.boosting.regression_outline import outline_for_regression
 from privet.learners.boosting.stepwise_base import StepwisePlan, narrowed
 from privet.learners.boosting.target_window import CountedWindowPlan, WindowPlan
+from privet.learners.boosting.whitened_base import WhitenedBase, WhitenedPlan
 from privet.mechanisms.release import Release
 from privet.privacy.events import Composition, Event, Sequential
 from privet.privacy.plan import Plan
@@ -83,7 +84,7 @@ class BoostingPlan(Plan):
         Where a regression target mostly lies; None for classes.
     start : Event or None
         The sums that a common start is made of, where one is measured.
-    base : RegressionPlan, HistogramPlan, StepwisePlan, DescentPlan, ChoicePlan or None
+    base : RegressionPlan, HistogramPlan, StepwisePlan, DescentPlan, WhitenedPlan, ChoicePlan or None
         The releases of the base, where there is one.
     rounds : Rounds or None
         What is known of the rounds before any of them; None where there are none.
@@ -97,7 +98,7 @@ class BoostingPlan(Plan):
     ranks: RankPlan | None
     window: WindowPlan | CountedWindowPlan | None
     start: Event | None
-    base: RegressionPlan | HistogramPlan | StepwisePlan | DescentPlan | ChoicePlan | None
+    base: RegressionPlan | HistogramPlan | StepwisePlan | DescentPlan | WhitenedPlan | ChoicePlan | None
     rounds: Rounds | None
 
     @property
@@ -242,12 +243,12 @@ class Boosting:
 
 def _plan_base(
     first: Outline, encoding: Encoding, terms: Terms, share: Share | None
-) -> RegressionPlan | HistogramPlan | StepwisePlan | DescentPlan | ChoicePlan | None:
+) -> RegressionPlan | HistogramPlan | StepwisePlan | DescentPlan | WhitenedPlan | ChoicePlan | None:
     """Plan the base, where there is one; ranks among few cells are not so far out, so that less noise is needed."""
     match first.base:
         case None:
             return None
-        case HistogramBase() | DescentBase() | ChoiceBase():
+        case HistogramBase() | DescentBase() | WhitenedBase() | ChoiceBase():
             return first.base.plan(encoding, terms, share)
         case _:
             return first.base.plan(encoding, terms, share, first.levels)
@@ -283,6 +284,8 @@ def _base(
         case StepwisePlan(kind):
             assert isinstance(loss, Huber)
             base = kind.run(table, release, plan.base, grid, start, loss)
+        case WhitenedPlan(kind):
+            base = kind.run(table, release, plan.base, grid, start, narrowed(loss) if isinstance(loss, Huber) else loss)
         case ChoicePlan(kind):
             assert isinstance(loss, Huber)
             base = kind.run(table, release, plan.base, grid, start, loss, rng)

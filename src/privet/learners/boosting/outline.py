@@ -22,6 +22,7 @@ from privet.learners.boosting.histogram_base import HistogramBase
 from privet.learners.boosting.rank_counts import RankCounts
 from privet.learners.boosting.regression_base import MOST_COLUMNS, AdditiveBase
 from privet.learners.boosting.stepwise_base import StepwiseBase
+from privet.learners.boosting.whitened_base import WhitenedBase
 from privet.privacy.events import Cost, Event, Filter
 from privet.privacy.terms import Share, Terms
 from privet.schema.encoding import Encoding
@@ -33,8 +34,9 @@ NOTHING, ALL = Fraction(0), Fraction(1)
 BINS_PART, LARGE_PURE_BINS_PART = Fraction(1, 10), Fraction(1, 20)
 BASE_PART, LARGE_SIGNAL_BASE_PART = Fraction(3, 10), Fraction(1, 10)
 DESCENT_PART, LARGE_SIGNAL_DESCENT_PART = Fraction(3, 20), Fraction(1, 20)  # where trees come after it
-DESCENT_PART_BEFORE_STUMPS = Fraction(3, 5)
-DESCENT_STEPS, DESCENT_STEPS_LONG = 30, 60
+DESCENT_PART_BEFORE_STUMPS, TURNED_PART_BEFORE_STUMPS = Fraction(3, 5), Fraction(4, 5)
+DESCENT_STEPS, DESCENT_STEPS_LONG, TURNED_STEPS = 30, 60, 36
+PAIRS_PART = Fraction(1, 8)  # of what descent in turned columns has, for the products that turn them
 MOST_COLUMNS_OF_DESCENT = 4_000  # beyond this a fit would take long
 START_PART = Fraction(1, 20)  # where there are too many columns for a regression
 SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
@@ -53,7 +55,8 @@ SIGNAL_FOR_ZCDP, SIGNAL_FOR_ZCDP_MANY_FEATURES = 150, 600  # two classes: below,
 SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
 # The strength of a signal (`strength_of`) between which gradient descent does best: many classes, alone; two classes,
 # before stumps, which find what is in a single feature of many.
-STRENGTHS_MANY_CLASSES, STRENGTHS_TWO_CLASSES = (50, 30_000), (500, 10_000)
+STRENGTHS_MANY_CLASSES, STRENGTHS_TWO_CLASSES, STRENGTHS_TWO_CLASSES_TURNED = (50, 30_000), (500, 10_000), (500, 30_000)
+SIGNAL_FOR_TURNING = 1 / 2  # n^2 rho of what descent has, times the cube of the columns: from here on they are turned
 LARGE_SIGNAL = 1_000_000  # deeper trees, each level of which shares one split, and finer cells
 SIGNAL_FOR_DEPTH_FIVE = 20_000_000  # from here on there are more rounds, too, by the fourth root of the signal
 FEWEST_ROUNDS, MOST_ROUNDS = 30, 60  # for a large signal
@@ -73,7 +76,7 @@ class Outline:
         Of the budget; what is left is for the rounds. Without a base, its part is for a start that all records share.
     levels : int
         How many times the cells of a numeric feature are halved. Zero for cells that are public.
-    base : AdditiveBase, HistogramBase, StepwiseBase, DescentBase, ChoiceBase or None
+    base : AdditiveBase, HistogramBase, StepwiseBase, DescentBase, WhitenedBase, ChoiceBase or None
         The base.
     n_trees, depth : int
         The most rounds, and the levels of their trees; no rounds where there are no trees.
@@ -92,7 +95,7 @@ class Outline:
     bins_part: Fraction
     base_part: Fraction
     levels: int
-    base: AdditiveBase | HistogramBase | StepwiseBase | DescentBase | ChoiceBase | None
+    base: AdditiveBase | HistogramBase | StepwiseBase | DescentBase | WhitenedBase | ChoiceBase | None
     n_trees: int = 0
     depth: int = 0
     split_part: Fraction = Fraction(1, 2)
@@ -183,6 +186,17 @@ def _after_descent(rounds: Outline, encoding: Encoding, signal: float, n_rows: i
     return replace(rounds, base=base, base_part=descent_part(signal))
 
 
+def _turned(encoding: Encoding, signal: float, n_rows: int) -> WhitenedBase | None:
+    """Return descent in turned columns, where there is enough signal for the products of so many of them.
+
+    Turned columns are about equally long, so that the squared noise of a score grows with the square of their number,
+    and so does that of the products; many columns that say nothing are borne better as they are.
+    """
+    base = WhitenedBase(n_rows, TURNED_STEPS, PAIRS_PART)
+    enough = SIGNAL_FOR_TURNING * (base.columns.n_columns(encoding) + 1) ** 3
+    return base if base.fits(encoding) and signal >= enough else None
+
+
 def descent_part(signal: float) -> Fraction:
     """Return what gradient descent gets of the budget; much signal leaves more to the trees."""
     return LARGE_SIGNAL_DESCENT_PART if signal > LARGE_SIGNAL else DESCENT_PART
@@ -247,14 +261,18 @@ def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
         few, enough = STRENGTHS_MANY_CLASSES
         if few <= strength < enough and fits:
             # No rounds: all noise is Gaussian and fixed in advance.
-            return Outline(BINS_PART, ALL, 0, descent, ranks=ranks)
+            return Outline(BINS_PART, ALL, 0, _turned(encoding, signal, n_rows) or descent, ranks=ranks)
         if strength < enough:
             return _base_alone(HistogramBase(n_rows))
         rounds = _for_large_signal(None, signal) if large else _binned(None, START_PART, 60, 2)
-        return replace(rounds, base=DescentBase(n_rows, DESCENT_STEPS), base_part=DESCENT_PART) if fits else rounds
-    few, enough = STRENGTHS_TWO_CLASSES
+        turned = _turned(encoding, signal * float(DESCENT_PART), n_rows)
+        base = turned or DescentBase(n_rows, DESCENT_STEPS)
+        return replace(rounds, base=base, base_part=DESCENT_PART) if fits else rounds
+    turned = _turned(encoding, signal * float(TURNED_PART_BEFORE_STUMPS), n_rows)
+    few, enough = STRENGTHS_TWO_CLASSES if turned is None else STRENGTHS_TWO_CLASSES_TURNED
     if few <= strength < enough and fits:
-        return Outline(BINS_PART, DESCENT_PART_BEFORE_STUMPS, 0, descent, 16, 1, ranks=ranks)
+        part = DESCENT_PART_BEFORE_STUMPS if turned is None else TURNED_PART_BEFORE_STUMPS
+        return Outline(BINS_PART, part, 0, turned or descent, 16, 1, ranks=ranks)
     if encoding.n_features > MANY_FEATURES:
         if signal < SIGNAL_FOR_TREES_TWO_CLASSES:
             return _rounds_alone(1)

@@ -26,6 +26,8 @@ MOST_LEVELS = 12  # 4,096 codes, as many as the grid of boosting has
 FINE = 1 << 12  # what stands for one record, so that the noise is drawn on a grid far below its deviation
 LEAST_SHARE = Fraction(1, 4)  # of a cell: an interval with less of the records need not be halved
 
+DOUBT = 2.0  # deviations by which a count must differ from a public guess to be believed instead
+
 
 @dataclass(frozen=True)
 class RankPlan:
@@ -45,33 +47,42 @@ class RankCounts:
         A public guess at the number of records.
     n_cells : int
         How many cells of about equal shares a feature is cut into.
+    levels : int
+        How often intervals are halved at most.
+    counts_records : bool
+        Whether the number of records is released beside the first halves, for a guess that may be far off.
 
     Notes
     -----
     *Privacy.* At each level every interval of a feature that is wide enough is halved, and the number of records in its
     first half less that in its second is released with Gaussian noise, in units of 1/4096. A record is in at most one
     interval of each feature, whose number it moves by one: squared L2 sensitivity is the number of features, for every
-    level. Levels see the same records, so their costs add up. Which intervals there are follows from the schema and
-    from what was released before, and so do the cuts.
+    level. Where records are counted, the first level has one number more: that of the records with a value of the
+    feature that most of them have a value of. A record moves it by one or not at all, as it does every count of which
+    this is the largest. Levels see the same records, so their costs add up. Which intervals there are follows from the
+    schema and from what was released before, and so do the cuts.
     """
 
     n_rows: int
     n_cells: int = 16
+    levels: int = MOST_LEVELS
+    counts_records: bool = False
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> RankPlan:
         """Plan one release for each level, at equal parts of the budget."""
         refuse_pure(share)
-        features, levels = _features(encoding), _n_levels(encoding)
+        features, levels = _features(encoding), min(_n_levels(encoding), self.levels)
         of_level = None if share is None else share * Fraction(1, max(levels, 1))
+        moved = [len(features) + self._counts_at(level) for level in range(levels)]
         events = tuple(
             terms.noise(
                 f"ranks: halves of level {level + 1}",
                 of_level,
-                l2_squared=len(features) * FINE**2,
+                l2_squared=of * FINE**2,
                 signed=True,
-                numbers=len(features),
+                numbers=of,
             )
-            for level in range(levels)
+            for level, of in enumerate(moved)
         )
         return RankPlan(self, events)
 
@@ -79,14 +90,21 @@ class RankCounts:
         """Release the comparisons; return the cuts of each numeric feature, as codes in increasing order."""
         cells_of, features = counts_by_cell(table), _features(table.encoding)
         halving = {feature: _Halving(cells_of[feature]) for feature in features}
-        for event in planned.events:
-            least = float(LEAST_SHARE) / self.n_cells
+        n_records, least = float(self.n_rows), float(LEAST_SHARE) / self.n_cells
+        for level, event in enumerate(planned.events):
             differences = [halving[feature].differences(least) for feature in features]
-            released = release.noisy(FINE * np.concatenate(differences), event) / FINE
-            ends = np.cumsum([of.size for of in differences])[:-1]
-            for feature, seen in zip(features, np.split(released, ends), strict=True):
-                halving[feature].divide(seen, self.n_rows, event.deviation / FINE)
+            counted = [max(of.count for of in halving.values())] if self._counts_at(level) else []
+            numbers = np.concatenate([*differences, np.array(counted, dtype=np.int64)])
+            ends, noise = np.cumsum([of.size for of in differences]), event.deviation / FINE
+            *seen, count = np.split(release.noisy(FINE * numbers, event) / FINE, ends)
+            if count.size:
+                n_records = believed(self.n_rows, float(count[0]), noise)
+            for feature, of_feature in zip(features, seen, strict=True):
+                halving[feature].divide(of_feature, n_records, noise)
         return {feature: halving[feature].cuts(self.n_cells) for feature in features}
+
+    def _counts_at(self, level: int) -> bool:
+        return self.counts_records and level == 0
 
     def __str__(self) -> str:
         return f"{self.n_cells} cells of a numeric feature by noisy counts"
@@ -98,7 +116,7 @@ class _Halving:
     Parameters
     ----------
     cells : int64 array
-        How many records each code has; exact and private. Only `differences` looks at it.
+        How many records each code has; exact and private. Only `differences` and `count` look at it.
     """
 
     def __init__(self, cells: IntArray) -> None:
@@ -113,7 +131,12 @@ class _Halving:
         middle: IntArray = 2 * self._below[(low + high) // 2] - self._below[low] - self._below[high]
         return middle
 
-    def divide(self, seen: Floats, n_rows: int, noise: float) -> None:
+    @property
+    def count(self) -> int:
+        """How many records have a value; exact and private."""
+        return int(self._below[-1])
+
+    def divide(self, seen: Floats, n_rows: float, noise: float) -> None:
         """Divide the intervals' shares by noisy differences, each by how sure it is.
 
         With h records in an interval, a difference that may be as large as h, and noise of deviation s,
@@ -139,6 +162,11 @@ class _Halving:
         wanted = np.arange(1, n_cells) / n_cells * below[-1]
         ends = np.rint(np.interp(wanted, below, self._edges)).astype(np.int64)
         return sorted({int(end) - 1 for end in ends if 0 < end < self._edges[-1]})
+
+
+def believed(guess: float, count: float, deviation: float) -> float:
+    """Return about how many records there are: a public guess, unless a noisy count says otherwise."""
+    return max(min(max(guess, count - DOUBT * deviation), count + DOUBT * deviation), 1.0)
 
 
 def refuse_pure(share: Share | None) -> None:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from privet.learners.boosting.choice_base import ChoiceBase
 from privet.learners.boosting.gradients import Norm
 from privet.learners.boosting.outline import (
+    ALL,
     BINS_PART,
     MANY_FEATURES,
     NOTHING,
@@ -20,18 +21,24 @@ from privet.learners.boosting.outline import (
     Outline,
     signal_of,
 )
+from privet.learners.boosting.rank_counts import RankCounts
 from privet.learners.boosting.regression_base import AdditiveBase
 from privet.learners.boosting.stepwise_base import StepwiseBase
+from privet.learners.boosting.whitened_base import WhitenedBase
 from privet.privacy.terms import Share
 from privet.schema.encoding import Encoding
 from privet.trees.structure import FeatureCodes
 
 WINDOW_PART, SMALL_SIGNAL_WINDOW_PART = Fraction(1, 20), Fraction(3, 20)
+DESCENT_STEPS, PAIRS_PART = 24, Fraction(1, 8)  # gradient descent in turned columns, and what turns them
+RANKS_PART, RANK_CELLS, RANK_LEVELS = Fraction(3, 20), 32, 8
 
 # zCDP: from which n^2 rho on something pays off.
-SIGNAL_FOR_QUANTILES = 3_000  # cells by private quantiles; below they are public
-SIGNAL_FOR_TREES = 100_000  # trees of depth two in place of stumps, and bends
+SIGNAL_FOR_LINES, SIGNAL_FOR_BENDS = 1 / 8, 1 / 3  # in turned columns, times the cube of their number
+SIGNAL_FOR_QUANTILES = 3_000  # after products of columns: cells by private quantiles; below they are public
+SIGNAL_FOR_TREES = 100_000  # trees of depth two in place of stumps, or of no trees
 LARGE_SIGNAL = 1_000_000  # depth three
+TREES_BASE_PART = Fraction(3, 10)
 
 # Pure epsilon: from which n epsilon on something pays off.
 PURE_SIGNAL_FOR_PRODUCTS = 2_000  # products of columns, and stumps with leaves, in place of a base of choices
@@ -50,16 +57,50 @@ def outline_for_regression(encoding: Encoding, share: Share | None, n_rows: int 
     signal = None if share is None or n_rows is None else signal_of(share, n_rows, steps)
     if share is not None and share.epsilon is not None:
         return _pure(encoding, signal)
-    if signal is None:
-        return _binned(encoding, bends=True, base_part=Fraction(3, 10), n_trees=30, depth=2)
+    if signal is None or n_rows is None:
+        return _after_products(encoding, Fraction(3, 10), bends=True, n_trees=30, depth=2)
+    base = _whitened(encoding, signal, n_rows)
+    if base is not None:
+        return _turned(base, signal)
     if signal < SIGNAL_FOR_QUANTILES:
-        base = _stepwise(encoding, "l2", 4, Fraction(1, 8), bends=False)
-        base_part = START_PART if base is None else Fraction(2, 5)
-        return Outline(NOTHING, base_part, 0, base, 4, 1, window_part=SMALL_SIGNAL_WINDOW_PART)
+        lines = _stepwise(encoding, "l2", 4, Fraction(1, 8), bends=False)
+        base_part = START_PART if lines is None else Fraction(2, 5)
+        return Outline(NOTHING, base_part, 0, lines, 4, 1, window_part=SMALL_SIGNAL_WINDOW_PART)
     if signal < SIGNAL_FOR_TREES:
-        return _binned(encoding, bends=False, base_part=Fraction(3, 5), n_trees=6, depth=1)
-    depth = 3 if signal >= LARGE_SIGNAL else 2
-    return _binned(encoding, bends=True, base_part=Fraction(3, 10), n_trees=30, depth=depth)
+        return _after_products(encoding, Fraction(3, 5), bends=False, n_trees=6, depth=1)
+    return _after_products(encoding, TREES_BASE_PART, bends=True, n_trees=30, depth=_depth(signal))
+
+
+def _whitened(encoding: Encoding, signal: float, n_rows: int) -> WhitenedBase | None:
+    """Return a base by gradient descent in turned columns: lines and bends, or lines, or none where these are too many.
+
+    Turned columns are about equally long. So noise moves a score by a variance that goes with the square of their
+    number; and the more there are, the more of them say nothing, which stumps pass over.
+    """
+    for_base = signal * (float(TREES_BASE_PART) if signal >= SIGNAL_FOR_TREES else 1.0)
+    for bends, least in ((True, SIGNAL_FOR_BENDS), (False, SIGNAL_FOR_LINES)):
+        base = WhitenedBase(n_rows, DESCENT_STEPS, PAIRS_PART, AdditiveBase("l2", bends))
+        if base.fits(encoding) and for_base >= least * (base.columns.n_columns(encoding) + 1) ** 3:
+            return base
+    return None
+
+
+def _turned(base: WhitenedBase, signal: float) -> Outline:
+    """Return gradient descent in turned columns, alone or before trees.
+
+    Without trees all noise is Gaussian and fixed in advance, so that its exact delta counts. With them that is lost,
+    and the window can be chosen: quartiles are sharper than counts.
+    """
+    ranks = RankCounts(base.n_rows, RANK_CELLS, RANK_LEVELS, counts_records=True)
+    if signal >= SIGNAL_FOR_TREES:
+        of_trees = (30, _depth(signal))
+        return Outline(BINS_PART, TREES_BASE_PART, 0, base, *of_trees, window_part=WINDOW_PART, ranks=ranks)
+    window_part = SMALL_SIGNAL_WINDOW_PART if signal < SIGNAL_FOR_QUANTILES else WINDOW_PART
+    return Outline(RANKS_PART, ALL, 0, base, window_part=window_part, ranks=ranks, window_by_counts=True)
+
+
+def _depth(signal: float) -> int:
+    return 3 if signal >= LARGE_SIGNAL else 2
 
 
 def _pure(encoding: Encoding, signal: float | None) -> Outline:
@@ -84,7 +125,8 @@ def _choices(signal: float) -> Outline:
     return Outline(NOTHING, 1 - window_part, 0, base, window_part=window_part, window_by_counts=True)
 
 
-def _binned(encoding: Encoding, *, bends: bool, base_part: Fraction, n_trees: int, depth: int) -> Outline:
+def _after_products(encoding: Encoding, base_part: Fraction, *, bends: bool, n_trees: int, depth: int) -> Outline:
+    """Return rounds on cells by quantiles that begin with products of columns."""
     base = _stepwise(encoding, "l2", 4 if depth > 1 else 8, Fraction(1, 10), bends=bends)
     part = START_PART if base is None else base_part
     return Outline(BINS_PART, part, QUANTILE_LEVELS, base, n_trees, depth, window_part=WINDOW_PART)

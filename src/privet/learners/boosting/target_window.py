@@ -13,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from privet.learners.boosting.gradients import ONE
+from privet.learners.boosting.rank_counts import FINE
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms
@@ -112,10 +113,12 @@ class CountedWindowPlan:
 
     Notes
     -----
-    *Privacy.* A record changes one count by one, so both norms are one. Quartiles are made of the released counts.
+    *Privacy.* A record changes one count by one, which is `unit`, so both norms are that. Quartiles are made of the
+    released counts.
     """
 
     counts: Event
+    unit: int = 1
 
     @property
     def questions(self) -> tuple[Event, ...]:
@@ -125,14 +128,17 @@ class CountedWindowPlan:
     @staticmethod
     def of(terms: Terms, share: Share | None) -> CountedWindowPlan:
         """Plan noise on the counts of all cells."""
-        return CountedWindowPlan(terms.noise("where the target lies", share))
+        # Gaussian noise is drawn on a fine grid, so that its exact delta is that of a normal variable.
+        unit = FINE if share is not None and share.rho is not None else 1
+        counts = terms.noise("where the target lies", share, l1=unit, l2_squared=unit**2, numbers=1)
+        return CountedWindowPlan(counts, unit)
 
     def run(self, table: Table, release: Release) -> Window:
         """Release the counts, and look from halfway between the quartiles that they have without what may be noise."""
         target = table.encoding.target
         assert isinstance(target, RangeTarget)
         n_cells = min(target.levels, FEW_CELLS)
-        counts = release.noisy(table.aggregate(TargetCounts(target.levels, n_cells)), self.counts)
+        counts = release.noisy(self.unit * table.aggregate(TargetCounts(target.levels, n_cells)), self.counts)
         found = np.maximum(counts - NOISE_IN_CELL * self.counts.deviation, 0.0)
         if not found.any():  # nothing but noise: the whole range is alike
             found = np.ones(n_cells)
