@@ -42,6 +42,7 @@ from arena.data import hint_of
 from boosting_regression import TUNED_ON, abalone, others
 from privet.compiling import compiled
 from privet.estimators.learning import Hints
+from privet.learners.boosting.annealing import Annealing
 from privet.learners.boosting.cells import CellGrid, common_start, in_fixed_point, kind_of_target, with_gradients
 from privet.learners.boosting.column_sizes import CONSTANT, WEIGHT
 from privet.learners.boosting.estimators import BoostingClassifier, BoostingRegressor
@@ -49,7 +50,6 @@ from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE,
 from privet.learners.boosting.gradients import ONE, SCORE_STATE, Huber
 from privet.learners.boosting.leaf_values import leaf_values
 from privet.learners.boosting.learner import Boosting, BoostingPlan, GrownTree, _base, _cuts, assemble
-from privet.learners.boosting.outline import Annealing
 from privet.learners.boosting.regression_base import (
     Design,
     RegressionPlan,

@@ -9,11 +9,12 @@ import pytest
 import privet
 from privet import BoostingClassifier, BoostingRegressor, Categorical, Numeric, Schema
 from privet.errors import BudgetError, ParameterError, PrivacyLeakWarning, SchemaError
+from privet.learners.boosting.annealing import Annealing, Rounds
 from privet.learners.boosting.cells import CellGrid
 from privet.learners.boosting.gradients import ONE, Huber, Logistic, Softmax
 from privet.learners.boosting.leaf_values import leaf_values
 from privet.learners.boosting.learner import FINE_BINS
-from privet.learners.boosting.outline import Annealing, Rounds, outline
+from privet.learners.boosting.outline import outline
 from privet.mechanisms.release import drawn, outcomes_from
 from privet.mechanisms.replay import Forced, Recording
 from privet.privacy.events import Cost, Event, Filter, Mechanism

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from privet.estimators.learning import Hints
 from privet.learners.boosting.additive import Additive
+from privet.learners.boosting.annealing import Annealing, Rounds
 from privet.learners.boosting.cells import (
     BaseTables,
     CellGrid,
@@ -50,7 +51,6 @@ from privet.learners.boosting.learner import (
     assemble,
     loss_of,
 )
-from privet.learners.boosting.outline import Annealing, Rounds
 from privet.mechanisms.release import Release
 from privet.privacy.events import Composition, Event, Sequential
 from privet.privacy.plan import Plan

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from privet.estimators.learning import Hints
 from privet.learners.boosting.additive import Additive
+from privet.learners.boosting.annealing import Annealing, Rounds
 from privet.learners.boosting.cells import MIDDLE, BaseTables, CellGrid, common_start, in_fixed_point, plan_start
 from privet.learners.boosting.choice_base import ChoiceBase, ChoicePlan
 from privet.learners.boosting.descent_base import DescentBase, DescentPlan
@@ -23,7 +24,7 @@ from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE,
 from privet.learners.boosting.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
 from privet.learners.boosting.histogram_base import HistogramBase, HistogramPlan
 from privet.learners.boosting.leaf_values import leaf_values
-from privet.learners.boosting.outline import Annealing, Outline, Rounds, outline
+from privet.learners.boosting.outline import Outline, outline
 from privet.learners.boosting.rank_counts import RankPlan
 from privet.learners.boosting.regression_base import RegressionPlan
 from privet.learners.boosting.regression_outline import outline_for_regression

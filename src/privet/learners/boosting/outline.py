@@ -3,27 +3,23 @@
 What counts is how many times its own noise a sum over all records is: ``n epsilon`` for pure epsilon, ``n^2 rho`` for
 zCDP. The constants were found on data sets that docs/learners/boosting.md names.
 
-`Annealing` then divides what the rounds may spend among them, round by round, by what was released.
+`privet.learners.boosting.annealing` then divides what the rounds may spend among them, by what was released.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 
 from privet.learners.boosting.choice_base import ChoiceBase
 from privet.learners.boosting.column_sizes import WEIGHT
 from privet.learners.boosting.descent_base import DescentBase
-from privet.learners.boosting.gradients import ONE, Bounded, Norm
+from privet.learners.boosting.gradients import Norm
 from privet.learners.boosting.histogram_base import HistogramBase
 from privet.learners.boosting.rank_counts import RankCounts
 from privet.learners.boosting.regression_base import MOST_COLUMNS, AdditiveBase
 from privet.learners.boosting.stepwise_base import StepwiseBase
 from privet.learners.boosting.whitened_base import WhitenedBase
-from privet.privacy.events import Cost, Event, Filter
 from privet.privacy.terms import Share, Terms
 from privet.schema.encoding import Encoding
 
@@ -62,8 +58,6 @@ SIGNAL_FOR_DEPTH_FIVE = 20_000_000  # from here on there are more rounds, too, b
 FEWEST_ROUNDS, MOST_ROUNDS = 30, 60  # for a large signal
 SIGNAL_FOR_OWN_SPLITS = 4_000_000_000  # so much that each node can choose for itself
 SIGNAL_FOR_EACH_COLUMN = 5_000  # two classes with many features: a base by gradient descent
-
-SEES, SEES_ALL = "the records of each node; nodes of one level are disjoint", "all records"
 
 
 @dataclass(frozen=True)
@@ -285,134 +279,3 @@ def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
     if large:
         return _for_large_signal(regression, signal)
     return _binned(regression, BASE_PART, 60, 2)
-
-
-@dataclass(frozen=True)
-class Rounds:
-    """What is known of the rounds before any of them.
-
-    Attributes
-    ----------
-    share : Share or None
-        What all rounds together may spend; None without privacy.
-    n_trees : int
-        The most rounds that the share is divided into at first. Without privacy, the number of rounds.
-    depth : int
-        Levels of splits of each tree.
-    patience : float
-        Where the leaves' sums are less than this many times their noise, the next rounds get twice as much.
-    split_part : Fraction
-        Of each round's budget; the rest is for the leaves.
-    n_rows : int, optional
-        A public guess at the number of records.
-    records_per_deviation : int
-        The noise of a leaf's sum is, to begin with, at most one record in this many.
-    margin : float
-        How much of the leaves' sums is taken for noise; see `privet.learners.boosting.leaf_values`.
-    shared_splits : bool
-        Whether all nodes of a level are split alike, by one choice that sees all records.
-    """
-
-    share: Share | None
-    n_trees: int
-    depth: int
-    patience: float
-    split_part: Fraction
-    n_rows: int | None = None
-    records_per_deviation: int = 20
-    margin: float = 1.0
-    shared_splits: bool = False
-
-    def at_first(self, loss: Bounded, terms: Terms, n_rows: float) -> int:
-        """Return the number of rounds to plan for: so few that a round's leaves are not mostly noise.
-
-        A sum's noise has deviation ``sqrt(b / (2 rho))`` or ``sqrt(2) b / epsilon`` for a round's leaves, with b the
-        bound of the loss; it is to be at most ``n / records_per_deviation``.
-        """
-        if self.share is None:
-            return self.n_trees
-        part, bound, n = 1 - self.split_part, float(loss.bound), n_rows / (self.records_per_deviation * terms.steps)
-        if self.share.epsilon is not None:
-            most = n * float(self.share.epsilon * part) / (math.sqrt(2) * bound)
-        else:
-            assert self.share.rho is not None
-            most = n**2 * 2 * float(self.share.rho * part) / bound
-        return max(1, min(self.n_trees, int(most)))
-
-    @property
-    def cap(self) -> Cost:
-        """The most that all rounds together can cost."""
-        if self.share is None:
-            return Cost.unbounded()
-        if self.share.epsilon is not None:
-            return Cost.pure(self.share.epsilon)
-        return Cost(None, self.share.rho)
-
-    @cached_property
-    def filter(self) -> Filter:
-        """The composition of all rounds: whatever each of them gets, together they stay below the cap."""
-        return Filter("annealed rounds", self.cap)
-
-    def __str__(self) -> str:
-        trees = f"{self.n_trees} trees of depth {self.depth}"
-        if self.shared_splits:
-            trees += ", one split for each level"
-        return trees if self.share is None else f"at most {trees}; fewer and surer ones where the noise asks for it"
-
-
-@dataclass(frozen=True)
-class Round:
-    """The events of one round: one selection for each level, then the leaves."""
-
-    splits: tuple[Event, ...]
-    leaves: Event
-
-
-class Annealing:
-    """Rounds whose budgets adapt to released values, under a total that was fixed before.
-
-    *Privacy.* The budget of a round depends on released values and public constants only, and rounds end before the
-    total would be passed. The ledger's filter checks the latter once more.
-    """
-
-    def __init__(self, rounds: Rounds, loss: Bounded, terms: Terms, n_rows: float) -> None:
-        self._rounds, self._loss, self._terms = rounds, loss, terms
-        self._left = Fraction(min(rounds.n_trees, 1))  # of the rounds' share
-        self._next = Fraction(1, rounds.at_first(loss, terms, n_rows))
-        self._number = 0
-
-    def __iter__(self) -> Iterator[Round]:
-        while self._left > 0:
-            # a last round that could pay for next to nothing is joined with the one before it
-            part = self._next if self._left >= self._next * Fraction(3, 2) else self._left
-            self._left -= part
-            self._number += 1
-            yield self._events(part)
-
-    def note(self, strength: float) -> None:
-        """Take note of how strong the leaves of the last round were: their sums' squares over the noise's."""
-        if strength < self._rounds.patience and self._rounds.share is not None:
-            self._next *= 2
-
-    def _events(self, part: Fraction) -> Round:
-        rounds, loss, name = self._rounds, self._loss, f"round {self._number}: "
-        share = None if rounds.share is None else rounds.share * part
-        of_level, of_leaves = rounds.split_part / max(rounds.depth, 1), 1 - rounds.split_part
-        for_splits, for_leaves = (None if share is None else share * part for part in (of_level, of_leaves))
-        of_each, sees = ("split", SEES_ALL) if rounds.shared_splits else ("splits", SEES)
-        splits = tuple(
-            self._terms.choice(
-                f"{name}{of_each} of level {level + 1}", for_splits, score_range=loss.score_range * ONE, sees=sees
-            )
-            for level in range(rounds.depth)
-        )
-        leaves = self._terms.noise(
-            f"{name}sums in the leaves",
-            for_leaves,
-            l1=loss.bound * ONE,
-            l2_squared=loss.bound * ONE**2,
-            signed=True,
-            replaced=loss.distance * ONE**2,
-            sees=SEES,
-        )
-        return Round(splits, leaves)
