@@ -89,6 +89,11 @@ def test_bins_missing_values_and_three_classes_stay_within_the_claim(delta, fact
     assert found.loss > 0.3 * found.claimed
 
 
+def turns_columns(watched):
+    """Whether columns are turned: by forced products no record is as long as it may be (`test_audit_turned_columns`)."""
+    return "turned" in str(watched._public[2].facts["base"])
+
+
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
 @pytest.mark.parametrize("classes", [(0, 1), (0, 1, 2)])
 @pytest.mark.parametrize("n_rows", [2, 10, 100, 300])
@@ -96,9 +101,10 @@ def test_bins_missing_values_and_three_classes_stay_within_the_claim(delta, fact
 def test_the_rules_for_very_small_data_stay_within_the_claim(delta, n_rows, classes, neighbours):
     """Stumps or class histograms alone, or stumps on a regression, by the number of records that is claimed."""
     learner = Boosting() if n_rows < 100 else Boosting(1, 1)
-    found = exact_audit(subject(learner, neighbours, delta, classes=classes, hints=Hints(n_rows=n_rows)), 2)
+    watched = subject(learner, neighbours, delta, classes=classes, hints=Hints(n_rows=n_rows))
+    found = exact_audit(watched, 2)
     assert not found.refuted
-    assert found.loss > 0.45 * found.claimed
+    assert found.loss > found.claimed * (0.1 if turns_columns(watched) else 0.45)
 
 
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
@@ -111,7 +117,7 @@ def test_a_regression_on_numbers_and_categories_stays_within_the_claim(delta, fa
     assert "regression" in str(watched._public[2].facts["base"])
     found = exact_audit(watched, 2)
     assert not found.refuted
-    assert found.loss > 0.3 * found.claimed
+    assert found.loss > found.claimed * (0.15 if turns_columns(watched) else 0.3)
 
 
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
