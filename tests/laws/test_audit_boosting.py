@@ -90,7 +90,7 @@ def test_bins_missing_values_and_three_classes_stay_within_the_claim(delta, fact
 
 
 def turns_columns(watched):
-    """Whether columns are turned: by forced products no record is as long as it may be, see test_audit_turned_columns."""
+    """Whether columns are turned: forced products leave records short; `test_audit_turned_columns` has long ones."""
     return "turned" in str(watched._public[2].facts["base"])
 
 
