@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -151,6 +152,17 @@ def test_the_window_is_where_most_values_are():
     assert window.reach == pytest.approx(4 * cell, abs=cell)
 
 
+def test_noise_in_empty_cells_does_not_widen_the_window():
+    event = Terms().noise("spread", Share(epsilon=Fraction(1, 200)))
+    counts = np.zeros(CELLS, np.int64)
+    counts[16:] = np.where(np.arange(CELLS - 16) % 2, 500, -500)  # nearly two deviations each
+    counts[8:16] = 2500
+    window = find_window(_Counts(counts), _Exact(), event)
+    cell = 65_536 / CELLS
+    assert window.centre == pytest.approx(12 * cell, abs=cell)
+    assert window.reach == pytest.approx(4 * cell, abs=2 * cell)
+
+
 def test_without_enough_records_the_window_is_the_whole_range():
     event = Terms().noise("spread", Share(epsilon=1))
     counts = np.zeros(CELLS, np.int64)
@@ -185,7 +197,7 @@ def test_it_goes_to_a_file_and_back(tmp_path):
     again = privet.load(tmp_path / "model.json")
     assert isinstance(again.model_, RegressionForest)
     assert again.predict(X).tolist() == model.predict(X).tolist()
-    assert again.get_params()["criterion"] == "mix"
+    assert again.get_params()["criterion"] == "capped"
 
 
 @pytest.mark.parametrize(("part", "value"), [("values", 2.0), ("records", -1)])
