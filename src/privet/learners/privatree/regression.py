@@ -47,7 +47,7 @@ TAIL = 0.03  # of the records beyond either end of the window
 NOISE_IN_TAIL = 1.0  # deviations of the noise of a tail's counts that may be beyond it as well
 LEAST_FOUND = 12  # deviations of a single count's noise in all counts together, whose own noise has eight
 REGRESSION_BINS = 511  # cells of a numeric feature: what is in the tail of one may tell much about that of a target
-LEAF_REACH = Fraction(3, 2)  # how far from its centre a leaf's targets count, in reaches of the window
+LEAF_REACH = Fraction(6, 5)  # how far from its centre a leaf's targets count, in reaches of the window
 
 GrownLeaves = tuple[list[int], Floats]  # the tree of each, and the place and number of records of each
 
