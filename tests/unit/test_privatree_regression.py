@@ -14,7 +14,7 @@ from privet import Categorical, Numeric, PrivaTreeRegressor, Schema
 from privet.errors import ModelFileError, NonPrivateWarning, ParameterError
 from privet.exports import codes_of, onnx_inputs, to_javascript, to_onnx, to_python, to_shap, to_sklearn_tree, to_sql
 from privet.learners.privatree.regression import CELLS, ResidualWindow, find_window, shrunk_means
-from privet.learners.privatree.regression_plan import COUNT_WEIGHT, regression_budget
+from privet.learners.privatree.regression_plan import COUNT_WEIGHT, MOST_CAP, cap_of, regression_budget
 from privet.models import RegressionForest, model_from_dict, model_to_dict
 from privet.privacy.terms import Share, Terms
 from privet.report import render
@@ -113,6 +113,19 @@ def test_fewer_records_get_fewer_levels_and_no_window():
     assert depth(500) < depth(500_000) == 6
     assert regression_budget(3, 1000, Share(epsilon=1), Terms(), 1_000).window == 0
     assert regression_budget(3, 1000, Share(epsilon=1), Terms(), 100_000).window > 0
+
+
+def test_the_more_records_the_higher_is_the_cap_up_to_the_sum_of_squares():
+    whole = Share(epsilon=1)
+
+    def cap(n, criterion="capped", share=whole):
+        return cap_of(criterion, Fraction(1, 5), share, Terms(), n, 0, 1000)
+
+    caps = [cap(n) for n in (10, 1_000, 20_000, 10**9)]
+    assert caps == sorted(set(caps))
+    assert caps[-1] == MOST_CAP
+    assert cap(20_000, "mix") is None
+    assert cap(20_000, share=None) is None
 
 
 def test_a_feature_that_cannot_be_split_leaves_one_leaf():
