@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 import pandas as pd
 
 from arena.cells import Cell
+from arena.data import SPLITS
 
 
 def table(cells: Iterable[Cell]) -> pd.DataFrame:
@@ -24,8 +25,11 @@ def table(cells: Iterable[Cell]) -> pd.DataFrame:
 
 
 def complete(means: pd.DataFrame) -> pd.Series:
-    """Say which rows are means over all splits of their method: methods may have been trained on more or fewer."""
-    return means.splits == means.groupby("method").splits.transform("max")
+    """Say which rows are means over all splits of their method: methods may have been trained on fewer.
+
+    Beyond the usual number there may be more on some tables.
+    """
+    return means.splits >= means.groupby("method").splits.transform("max").clip(upper=SPLITS)
 
 
 def ranks(
