@@ -29,6 +29,8 @@ def subject(learner, neighbours="add_remove", delta=0.0, features=TWO, hints=MAN
     [
         (PrivaTreeForRegression(1), "add_remove", FEW),
         (PrivaTreeForRegression(1), "add_remove", MANY),
+        (PrivaTreeForRegression(1, criterion="mix"), "add_remove", FEW),
+        (PrivaTreeForRegression(1, criterion="mix"), "add_remove", MANY),
         (PrivaTreeForRegression(1, criterion="deviations"), "add_remove", FEW),
         (PrivaTreeForRegression(1, stop=True), "add_remove", FEW),
         (PrivaTreeForRegression(1), "replace", FEW),
@@ -47,6 +49,24 @@ def test_with_delta_the_concentrated_loss_stays_below_rho():
     assert not found.refuted
     # one candidate: its choice costs a share of the claim and can lose nothing
     assert 0.1 * found.claimed < found.loss <= found.claimed
+
+
+@dataclass(frozen=True)
+class TooSharpChoice(PrivaTreeForRegression):
+    """Chooses splits as if a record's loss were a fourth of what it may be."""
+
+    def plan(self, encoding, terms, share, hints):
+        plan = super().plan(encoding, terms, share, hints)
+        (tree,) = plan.trees
+        levels = tuple(
+            replace(level, choice=replace(level.choice, parameter=level.choice.parameter * 4)) for level in tree.levels
+        )
+        return replace(plan, trees=(replace(tree, levels=levels),))
+
+
+def test_choices_for_a_smaller_cap_are_refuted():
+    losses = [exact_audit(subject(kind(1), hints=FEW), 2).loss for kind in (PrivaTreeForRegression, TooSharpChoice)]
+    assert losses[0] <= 2.0 < losses[1]
 
 
 @dataclass(frozen=True)

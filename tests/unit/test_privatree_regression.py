@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from privet import Categorical, Numeric, PrivaTreeRegressor, Schema
 from privet.errors import ModelFileError, NonPrivateWarning, ParameterError
 from privet.exports import codes_of, onnx_inputs, to_javascript, to_onnx, to_python, to_shap, to_sklearn_tree, to_sql
 from privet.learners.privatree.regression import CELLS, ResidualWindow, find_window, shrunk_means
-from privet.learners.privatree.regression_plan import COUNT_WEIGHT, regression_budget
+from privet.learners.privatree.regression_plan import COUNT_WEIGHT, MOST_CAP, cap_of, regression_budget
 from privet.models import RegressionForest, model_from_dict, model_to_dict
 from privet.privacy.terms import Share, Terms
 from privet.report import render
@@ -114,6 +115,19 @@ def test_fewer_records_get_fewer_levels_and_no_window():
     assert regression_budget(3, 1000, Share(epsilon=1), Terms(), 100_000).window > 0
 
 
+def test_the_more_records_the_higher_is_the_cap_up_to_the_sum_of_squares():
+    whole = Share(epsilon=1)
+
+    def cap(n, criterion="capped", share=whole):
+        return cap_of(criterion, Fraction(1, 5), share, Terms(), n, 0, 1000)
+
+    caps = [cap(n) for n in (10, 1_000, 20_000, 10**9)]
+    assert caps == sorted(set(caps))
+    assert caps[-1] == MOST_CAP
+    assert cap(20_000, "mix") is None
+    assert cap(20_000, share=None) is None
+
+
 def test_a_feature_that_cannot_be_split_leaves_one_leaf():
     schema = Schema({"only": Categorical(["a"])}, target=Numeric(0, 10))
     X = pd.DataFrame({"only": ["a"] * 1000})
@@ -151,6 +165,17 @@ def test_the_window_is_where_most_values_are():
     assert window.reach == pytest.approx(4 * cell, abs=cell)
 
 
+def test_noise_in_empty_cells_does_not_widen_the_window():
+    event = Terms().noise("spread", Share(epsilon=Fraction(1, 200)))
+    counts = np.zeros(CELLS, np.int64)
+    counts[16:] = np.where(np.arange(CELLS - 16) % 2, 500, -500)  # nearly two deviations each
+    counts[8:16] = 2500
+    window = find_window(_Counts(counts), _Exact(), event)
+    cell = 65_536 / CELLS
+    assert window.centre == pytest.approx(12 * cell, abs=cell)
+    assert window.reach == pytest.approx(4 * cell, abs=2 * cell)
+
+
 def test_without_enough_records_the_window_is_the_whole_range():
     event = Terms().noise("spread", Share(epsilon=1))
     counts = np.zeros(CELLS, np.int64)
@@ -185,7 +210,7 @@ def test_it_goes_to_a_file_and_back(tmp_path):
     again = privet.load(tmp_path / "model.json")
     assert isinstance(again.model_, RegressionForest)
     assert again.predict(X).tolist() == model.predict(X).tolist()
-    assert again.get_params()["criterion"] == "mix"
+    assert again.get_params()["criterion"] == "capped"
 
 
 @pytest.mark.parametrize(("part", "value"), [("values", 2.0), ("records", -1)])

@@ -24,10 +24,16 @@ from privet.trees.structure import FeatureCodes, Split, Subset, Threshold, child
 
 @inner
 def _two_children(kind: int, knee: int, part: IntArray, whole: IntArray) -> int:
-    """Return the score of a split into `part` and the rest of `whole`: class counts, or a number and a sum."""
+    """Return the score of a split into `part` and the rest of `whole`: class counts, a number and a sum, or losses."""
     if kind == 3:
         n, total = part[0], part[1]
         return score_of_residuals(knee, n, total) + score_of_residuals(knee, whole[0] - n, whole[1] - total)
+    if kind == 4:
+        least, other_least = part[0], whole[0] - part[0]
+        for value in range(1, whole.size):
+            least = min(least, part[value])
+            other_least = min(other_least, whole[value] - part[value])
+        return int(-least - other_least)
     total = largest = squares = 0
     other_total = other_largest = other_squares = 0
     for label in range(whole.size):
@@ -82,8 +88,8 @@ def score_candidates(
     knee : int
         Of deviations.
     histogram : int64 array of shape (n_nodes, total number of codes, n_classes)
-        Counts, or for deviations numbers of records and sums of residuals; the codes of feature f are offsets[f] to
-        offsets[f + 1].
+        Counts, or for deviations numbers of records and sums of residuals, or the losses of each value; the codes of
+        feature f are offsets[f] to offsets[f + 1].
     offsets : int64 array
         Where each feature's codes begin.
     walk_feature, walk_offsets, codes : int64 arrays

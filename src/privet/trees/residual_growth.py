@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 
 from privet.compiling import compiled, inlined
 from privet.tables.protocol import Block, IntArray
+from privet.trees.capped_losses import TargetGrid, TargetHistogram, loss_table, losses_of
 from privet.trees.greedy import LevelGrowth
 from privet.trees.kernels.blocks import Codes
-from privet.trees.scores import RESIDUAL, Score, score_of_residuals
+from privet.trees.scores import LOSSES, RESIDUAL, Score, score_of_residuals
 from privet.trees.structure import StepDown
+
+MOST_COUNTERS = 1 << 24  # at once: 128 MB
 
 
 @inlined
@@ -126,6 +129,33 @@ class ResidualGrowth(LevelGrowth):
         whole = histogram[:, : self._n_codes[0]].sum(axis=1).tolist()
         alone = np.array([score_of_residuals(score.knee, *sums) for sums in whole], dtype=np.int64)
         return np.column_stack([scores, alone + stop_bonus])
+
+    def capped_scores(self, grid: TargetGrid, centres: IntArray, cap: float, stop_bonus: int | None = None) -> IntArray:
+        """Return `LOSSES` of every candidate at every open node, one row for each.
+
+        Parameters
+        ----------
+        grid, centres, cap
+            Of the losses; see `loss_table`. One centre for each open node.
+        stop_bonus : int, optional
+            As for `scores`.
+        """
+        n_candidates = self.n_candidates + (stop_bonus is not None)
+        out = np.zeros((centres.size, n_candidates), np.int64)
+        at_once = max(1, MOST_COUNTERS // (sum(self._n_codes) * grid.n_cells))
+        for first in range(0, centres.size, at_once):
+            nodes = range(first, min(first + at_once, centres.size))
+            kernel = TargetHistogram(self.STATE, first, len(nodes), grid, self._n_codes)
+            for node, counts in zip(nodes, self._table.aggregate(kernel), strict=True):
+                losses = losses_of(counts, loss_table(grid, int(centres[node]), cap))
+                out[node, : self.n_candidates] = self._candidates.scores(losses[None], LOSSES)[0]
+                if stop_bonus is not None:
+                    out[node, -1] = stop_bonus - losses[: self._n_codes[0]].sum(axis=0).min()
+        return out
+
+    def most_cells(self, wanted: int) -> int:
+        """Return how many cells of the target's range are counted: fewer than wanted if there are very many codes."""
+        return max(2, min(wanted, MOST_COUNTERS // int(sum(self._n_codes))))
 
     def sums(self, centres: IntArray, reach: int) -> IntArray:
         """Return the number of records and the sum of their residuals at every open node, one row for each."""

@@ -8,7 +8,8 @@ range, not the number of features, is what a selection pays for (`privet.privacy
 Scores are integers on a grid. Rounding down to a grid of step s keeps a change that lies in [-R, 0] within [-R, 0] if s
 divides R, and only the child with the new record changes, so rounding each child costs nothing.
 
-For a regression target `deviations` has a score of residuals, which moves both ways and has a proved range as well.
+For a regression target there are `LOSSES`, of the same kind as these, and `deviations`, a score of residuals, which
+moves both ways and has a proved range as well.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class ScoreKind(IntEnum):
     GINI = 1
     MIX = 2
     DEVIATIONS = 3
+    LOSSES = 4
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Score:
         ``ERRORS``: minus the records that are not of their child's most frequent class; an added record changes it by
         -1 or 0. ``GINI``: minus n times the Gini impurity; by more than -2 and at most 0. ``MIX``: half the errors plus
         a quarter of the Gini count, with a minus sign; within [-1, 0]. The mix sees gains that change no majority, as
-        Gini does, and has the small range of the errors. ``DEVIATIONS``: see `deviations`.
+        Gini does, and has the small range of the errors. ``DEVIATIONS``: see `deviations`. ``LOSSES``: see `LOSSES`.
     steps : int
         Grid steps for one unit of the score.
     range : int
@@ -99,6 +101,19 @@ def deviations(knee: int) -> Score:
     """
     return Score(ScoreKind.DEVIATIONS, 1, 4 * RESIDUAL, knee)
 
+
+LARGEST_LOSS = 1 << 16
+
+LOSSES = Score(ScoreKind.LOSSES, 1, LARGEST_LOSS)
+"""Minus the least loss that one value for all records of a child can have, among public values; both children added up.
+
+A record has a loss for each value: a whole number from 0 to `LARGEST_LOSS`, by a public table
+(`privet.trees.capped_losses`).
+
+*Privacy.* An added record is in one child of every candidate, and raises the losses of that child's values by 0 to
+`LARGEST_LOSS` each. So it raises the least of them by something within the same bounds, and lowers every candidate's
+score by it: the range is `LARGEST_LOSS`, whatever the tables, the values and the candidates are.
+"""
 
 _LARGEST_HEAD_START = 2.0**58  # far from where sums of scores would overflow, and below what stands for "never"
 

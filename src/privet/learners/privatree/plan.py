@@ -133,13 +133,15 @@ def label_error(n_classes: int) -> Fraction:
 class LevelPlan:
     """One level of a tree: a split for every open node, and leaves for those that stop, where nodes may stop.
 
-    For a regression target, too: a centre for every open node before its split is chosen, and the knee of the score.
+    For a regression target, too: a centre for every open node before its split is chosen, and of the score either the
+    knee or the cap, in squares of the window's reach.
     """
 
     choice: Event
     early: Event | None
     centres: Event | None = None
     knee: int = 0
+    cap: float | None = None
 
 
 @dataclass(frozen=True)

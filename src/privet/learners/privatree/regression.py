@@ -1,8 +1,10 @@
 """PrivaTree for a regression target: one readable tree whose leaves have a number each.
 
 Ours; the paper has classes only. As there, every node makes one private selection among all splits of all features.
-Splits are scored by residuals around a centre that every node releases first, added up on either side of the split
-(`privet.trees.scores.deviations`): against the noise that is a far stronger signal than the sum of squared errors.
+Splits are scored by squared errors, of which a single record's count within an interval only
+(`privet.trees.capped_losses`). Where that interval is depends on a centre that every node releases first. Against the
+noise that is a far stronger signal than the sum of squared errors. Other criteria add up residuals around the centre on
+either side of the split (`privet.trees.scores.deviations`).
 """
 
 from __future__ import annotations
@@ -18,11 +20,12 @@ from privet.learners.privatree.plan import LevelPlan, PrivaTreePlan, TreePlan
 from privet.learners.privatree.regression_plan import (
     COUNT_WEIGHT,
     Criterion,
+    cap_of,
     knee_of,
     regression_budget,
     sums_event,
 )
-from privet.learners.privatree.tree import BINS, SEARCHES, SEES, GridRule, in_order, stop_bonus_of
+from privet.learners.privatree.tree import SEARCHES, SEES, GridRule, in_order, stop_bonus_of
 from privet.mechanisms.release import Release
 from privet.models.regression_forest import RegressionForest
 from privet.privacy.events import Event
@@ -32,16 +35,19 @@ from privet.schema.encoding import Encoding, RangeTarget
 from privet.tables import Table
 from privet.tables.protocol import Block, Floats, IntArray
 from privet.trees.candidates import Candidates, count_candidates
+from privet.trees.capped_losses import TargetGrid
 from privet.trees.explicit_trees import ExplicitTrees
 from privet.trees.residual_growth import ResidualGrowth
-from privet.trees.scores import RESIDUAL, deviations
+from privet.trees.scores import LOSSES, RESIDUAL, deviations
 from privet.trees.structure import FeatureCodes
 
-CELLS = 64  # of the target's range, whose counts find the window
+CELLS = 64  # of the target's range, whose counts find the window; of the part of it that splits are scored by, too
+GRID_REACH = 2  # how far that part reaches to either side of the window's centre, in reaches of the window
 TAIL = 0.03  # of the records beyond either end of the window
-NOISE_IN_CELL = 1.0  # deviations of the noise that are taken from every cell's count
-LEAST_FOUND = 12  # deviations of the noise in all counts together; from noise alone six would be left
-LEAF_REACH = Fraction(3, 2)  # how far from its centre a leaf's targets count, in reaches of the window
+NOISE_IN_TAIL = 1.0  # deviations of the noise of a tail's counts that may be beyond it as well
+LEAST_FOUND = 12  # deviations of a single count's noise in all counts together, whose own noise has eight
+REGRESSION_BINS = 511  # cells of a numeric feature: what is in the tail of one may tell much about that of a target
+LEAF_REACH = Fraction(6, 5)  # how far from its centre a leaf's targets count, in reaches of the window
 
 GrownLeaves = tuple[list[int], Floats]  # the tree of each, and the place and number of records of each
 
@@ -75,9 +81,9 @@ class PrivaTreeForRegression:
     max_depth: int = 4
     n_trees: int = 1
     composition: Sharing = "sequential"
-    criterion: Criterion = "mix"
+    criterion: Criterion = "capped"
     grid: GridRule = "schema"
-    bins: int = BINS
+    bins: int = REGRESSION_BINS
     stop: bool = False
 
     @property
@@ -115,19 +121,22 @@ class PrivaTreeForRegression:
             of_tree = f"tree {tree + 1}: " if self._passes > 1 else ""
             levels = []
             for level, level_part in enumerate(budget.levels):
+                of_score = (self.criterion, level_part * scale, part, terms, n_rows, level, n_candidates)
+                cap = cap_of(*of_score)
                 levels.append(
                     LevelPlan(
                         terms.choice(
                             f"{of_tree}splits of level {level + 1}",
                             times(part, level_part * scale),
-                            score_range=deviations(RESIDUAL).range,
+                            score_range=(deviations(RESIDUAL) if cap is None else LOSSES).range,
                             sees=SEES,
                         ),
                         self._early(terms, of_tree, level, times(part, budget.left_after(level) * scale)),
                         sums_event(
                             terms, f"{of_tree}centres of level {level + 1}", times(part, budget.centre * scale), SEES
                         ),
-                        knee_of(self.criterion, level_part * scale, part, terms, n_rows, level, n_candidates),
+                        knee_of(*of_score),
+                        cap,
                     )
                 )
             leaves = sums_event(terms, f"{of_tree}leaves", times(part, budget.leaves * scale), SEES)
@@ -177,13 +186,12 @@ class _TreeGrowth:
         here, scope = tree.levels[level], tree.stop_or_go_on(level)
         assert here.centres is not None
         centres = self._centres(centres, here.centres)
-        score, reach = deviations(here.knee), self.window.reach
         if here.early is None or scope is None:
-            chosen = release.choose(growth.scores(score, centres, reach), here.choice)
+            chosen = release.choose(self._scores(here, centres), here.choice)
             growth.split(chosen)
             return self.grow(np.repeat(centres, 2), level + 1)
         bonus = stop_bonus_of(growth.n_candidates, here.choice)
-        chosen = release.choose(growth.scores(score, centres, reach, bonus), here.choice)
+        chosen = release.choose(self._scores(here, centres, bonus), here.choice)
         stopped, trees = chosen == growth.n_candidates, np.array(growth.open_trees)
         sums = self._sums(centres, self._leaf_reach)[stopped]
         growth.split(chosen)
@@ -195,6 +203,15 @@ class _TreeGrowth:
                 with release.branch(tree.path(level + 1)):
                     leaves.extend(self.grow(np.repeat(centres[~stopped], 2), level + 1))
         return leaves
+
+    def _scores(self, level: LevelPlan, centres: IntArray, stop_bonus: int | None = None) -> IntArray:
+        """Return the score of every candidate, and of not to split where there is a bonus for it."""
+        centre, reach = self.window
+        if level.cap is None:
+            return self.growth.scores(deviations(level.knee), centres, reach, stop_bonus)
+        low, high = max(0, centre - GRID_REACH * reach), min(self.n_levels, centre + GRID_REACH * reach)
+        grid = TargetGrid(low, high, self.growth.most_cells(CELLS))
+        return self.growth.capped_scores(grid, centres, level.cap * reach**2, stop_bonus)
 
     @property
     def _leaf_reach(self) -> int:
@@ -225,22 +242,24 @@ class _TreeGrowth:
 def find_window(table: Table, release: Release, event: Event | None) -> ResidualWindow:
     """Find where most of the target's values are, by noisy counts of cells; the whole range where none is planned.
 
-    What may be noise is taken from every count, and then the tails. Where too little is left to be trusted, it is the
-    whole range as well.
+    Cells are left out from either end as long as all that were left out have no more records than a tail may have, and
+    than may be noise. Where too little was found to be trusted, it is the whole range as well.
     """
     levels = _levels_of(table)
     whole = ResidualWindow(levels // 2, -(-levels // 2))
     if event is None:
         return whole
     counts = release.noisy(table.aggregate(TargetCells(levels)), event).astype(np.float64)
-    found = np.maximum(counts - NOISE_IN_CELL * event.deviation, 0.0)
-    if found.sum() <= LEAST_FOUND * event.deviation:
+    if counts.sum() <= LEAST_FOUND * event.deviation:
         return whole
-    shares = np.cumsum(found) / found.sum()
-    low = int(np.searchsorted(shares, TAIL, side="right"))
-    high = int(np.searchsorted(shares, 1 - TAIL)) + 1
-    cell = levels / CELLS
-    centre = float((found * (np.arange(CELLS) + 0.5)).sum() / found.sum()) * cell
+    # Sums of many noisy counts are less noisy, for their size, than what is left of counts that are held above zero.
+    largest = TAIL * counts.sum() + NOISE_IN_TAIL * event.deviation * np.sqrt(np.arange(1, CELLS + 1))
+    low = int(np.argmax(np.cumsum(counts) > largest))
+    high = CELLS - int(np.argmax(np.cumsum(counts[::-1]) > largest))
+    found, cell = np.maximum(counts[low:high], 0.0), levels / CELLS
+    if not found.any():
+        return whole
+    centre = float((found * (np.arange(low, high) + 0.5)).sum() / found.sum()) * cell
     reach = max(high * cell - centre, centre - low * cell, cell)
     return ResidualWindow(round(centre), min(round(reach), whole.reach))
 

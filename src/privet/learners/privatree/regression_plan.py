@@ -12,19 +12,24 @@ from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms
 from privet.trees.scores import RESIDUAL
 
-Criterion = Literal["mix", "squares", "deviations"]
+Criterion = Literal["capped", "mix", "squares", "deviations"]
 
 # Parts of the budget; found on columns of magic and pol, two of the arena's tuning sets.
 WINDOW_PART = Fraction(1, 20)
-LEAF_PART, MOST_LEAF_PART = Fraction(3, 20), Fraction(1, 2)  # the least, and the most where there are few records
+LEAF_PART, MOST_LEAF_PART = Fraction(1, 5), Fraction(1, 2)  # the least, and the most where there are few records
 LEAF_NEED = 60  # records of a leaf times its epsilon: its mean is then off by some three hundredths of its reach
-CENTRE_PART, MOST_CENTRE_PART = Fraction(1, 25), Fraction(1, 5)  # for each level, and for all of them
+CENTRE_PART, MOST_CENTRE_PART = Fraction(3, 100), Fraction(1, 5)  # for each level, and for all of them
 LEVEL_GROWTH = Fraction(3, 2)  # what a level gets over the one above it, whose nodes have more records
 
 # Of a level: the records of an average node, times the rate of its selection over the logarithm of the number of
 # candidates. Below the first a level only adds noise; at the second the score is the sum of squares.
 LEAST_SIGNAL, SQUARES_FROM = 12, 500
 KNEE_WITHOUT_HINT = Fraction(1, 10)
+
+# The cap of a record's squared error, in squares of the reach: what it is at a signal of one, and how it grows with it.
+# From 16 on, the width of the target's grid squared, the score is the sum of squares.
+CAP_OF_ONE, CAP_POWER, MOST_CAP = 4 / 800**0.75, 0.75, 16.0
+CAP_WITHOUT_HINT, LEAST_CAP = 0.5, 0.01
 LEAST_WINDOW_SIGNAL = 100  # records times epsilon of the window's counts
 
 COUNT_WEIGHT = RESIDUAL // 4  # what a record adds to a node's number of records, beside a residual of up to RESIDUAL
@@ -84,7 +89,7 @@ def regression_budget(
     --------
     >>> divided = regression_budget(3, 1000, Share(epsilon=Fraction(1)), Terms(), 20_000)
     >>> [str(part) for part in (divided.window, *divided.levels, divided.centre, divided.leaves)]
-    ['1/20', '73/475', '219/950', '657/1900', '1/25', '3/20']
+    ['1/20', '71/475', '213/950', '639/1900', '3/100', '1/5']
     """
     window = WINDOW_PART if _pays_for_window(share, terms, n_rows) else Fraction(0)
     of_tree = None if share is None else share * ((1 - window) / passes)
@@ -113,12 +118,30 @@ def knee_of(
     n_candidates: int,
 ) -> int:
     """Return the knee of a level's score: the more signal there is, the nearer to the sum of squares."""
-    if criterion != "mix" or share is None:
+    if criterion not in ("mix", "capped") or share is None:
         return 1 if criterion == "deviations" else RESIDUAL
     if n_rows is None:
         return int(KNEE_WITHOUT_HINT * RESIDUAL)
     strength = _signal(share, part, terms, n_rows, level, n_candidates) / SQUARES_FROM
     return max(1, min(RESIDUAL, round(strength * RESIDUAL)))
+
+
+def cap_of(
+    criterion: Criterion,
+    part: Fraction,
+    share: Share | None,
+    terms: Terms,
+    n_rows: int | None,
+    level: int,
+    n_candidates: int,
+) -> float | None:
+    """Return the cap of a level's losses: the more signal there is, the nearer to the sum of squares."""
+    if criterion != "capped" or share is None:
+        return None
+    if n_rows is None:
+        return CAP_WITHOUT_HINT
+    cap: float = CAP_OF_ONE * _signal(share, part, terms, n_rows, level, n_candidates) ** CAP_POWER
+    return min(MOST_CAP, max(LEAST_CAP, cap))
 
 
 def sums_event(terms: Terms, name: str, share: Share | None, sees: str) -> Event:

@@ -7,15 +7,15 @@ from typing import Any
 from privet.estimators.base import PrivateRegressor
 from privet.estimators.learning import Hints, Sharing
 from privet.learners.privatree.plan import no_worse_pure
-from privet.learners.privatree.regression import PrivaTreeForRegression
+from privet.learners.privatree.regression import REGRESSION_BINS, PrivaTreeForRegression
 from privet.learners.privatree.regression_plan import Criterion
-from privet.learners.privatree.tree import BINS, FINE_BINS, RECORDS_WITHOUT_HINT, SEARCHES, GridRule
+from privet.learners.privatree.tree import FINE_BINS, RECORDS_WITHOUT_HINT, SEARCHES, GridRule
 from privet.parameters import RowsHint, check_choice, check_whole
 from privet.privacy.terms import Allowance, Terms
 from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 
-CRITERIA = ("mix", "squares", "deviations")
+CRITERIA = ("capped", "mix", "squares", "deviations")
 
 
 class PrivaTreeRegressor(PrivateRegressor):
@@ -26,19 +26,22 @@ class PrivaTreeRegressor(PrivateRegressor):
 
     Parameters
     ----------
-    epsilon, delta, schema, max_depth, n_trees, composition, grid, stop, bins, random_state, n_jobs
+    epsilon, delta, schema, max_depth, n_trees, composition, grid, stop, random_state, n_jobs
         As for `PrivaTreeClassifier`; the schema's target is ``Numeric(low, high)``. Values beyond are clipped. Several
         trees predict their mean.
-    criterion : {"mix", "squares", "deviations"}, default="mix"
-        What makes a split a good one; see `privet.trees.scores.deviations`. *squares*: a small sum of squared errors,
-        as for CART. *deviations*: sums of residuals far from zero on both sides, which is a far stronger signal.
-        *mix*: squares for differences that are small against a threshold, deviations beyond; the more records and
-        budget a level has, the higher is the threshold, so that large data gets CART's splits.
+    criterion : {"capped", "mix", "squares", "deviations"}, default="capped"
+        What makes a split a good one. *capped*: a small sum of squared errors, as for CART, where each record's counts
+        up to a cap only (`privet.trees.capped_losses`); the more records and budget a level has, the higher is the cap,
+        so that large data gets CART's splits. The others score sums of residuals (`privet.trees.scores.deviations`).
+        *squares*: the sum of squared errors. *deviations*: sums of residuals far from zero on both sides, which is a
+        far stronger signal. *mix*: squares for differences that are small against a threshold, deviations beyond.
+    bins : int, default=511
+        Number of cells of a numeric feature whose schema does not set it.
     n_rows_hint : int, "unknown" or None, default=None
-        A public guess at the number of records; its order of magnitude is enough. It decides the depth, the threshold
-        of "mix", and whether the target's window is looked for. Never compared with the data. None: a noisy number is
-        bought with a small part of the budget, or taken for free where it is public (`privet.estimators.counting`).
-        "unknown": do without.
+        A public guess at the number of records; its order of magnitude is enough. It decides the depth, the cap of
+        "capped", the threshold of "mix", and whether the target's window is looked for. Never compared with the data.
+        None: a noisy number is bought with a small part of the budget, or taken for free where it is public
+        (`privet.estimators.counting`). "unknown": do without.
 
     Attributes
     ----------
@@ -54,12 +57,14 @@ class PrivaTreeRegressor(PrivateRegressor):
     *Centres*: each node of a level releases its number of records and the sum of their residuals: targets less the
     parent's centre, held within the window's width. A record changes the two by a fixed weight and by at most one unit
     (`privet.learners.privatree.regression_plan.sums_event`); nodes of a level are disjoint. *Splits*: one selection a
-    level by sums of residuals around these centres, of a range that does not depend on the number of features
-    (`privet.trees.scores.deviations`). *Leaves*: as centres. Costs add up over levels and leaves. Every node is split
-    down to the planned depth, and every leaf goes through the mechanism, whether or not a record reached it. With
-    `stop`, the node's own score is one more candidate of the same range, plus a public constant; a leaf that stops
-    spends what its path has left. Values of leaves are shrunk towards those of their parents by how noisy they are,
-    which is post-processing, as is all else.
+    level. A record has a loss for each value that a child may have, from 0 to a public cap, by a table that follows
+    from released centre and window. A child scores minus the least loss that one value has for all of its records, so
+    an added record lowers every candidate's score by something between 0 and the cap, whatever the number of features
+    (`privet.trees.scores.LOSSES`; for other criteria, `privet.trees.scores.deviations`). *Leaves*: as centres. Costs
+    add up over levels and leaves. Every node is split down to the planned depth, and every leaf goes through the
+    mechanism, whether or not a record reached it. With `stop`, the node's own score is one more candidate of the same
+    range, plus a public constant; a leaf that stops spends what its path has left. Values of leaves are shrunk towards
+    those of their parents by how noisy they are, which is post-processing, as is all else.
 
     Without privacy (``epsilon=None``) residuals are not held within a window, and the score is the sum of squares: it
     is CART's tree, on the schema's grid.
@@ -86,10 +91,10 @@ class PrivaTreeRegressor(PrivateRegressor):
         max_depth: int = 4,
         n_trees: int = 1,
         composition: Sharing = "sequential",
-        criterion: Criterion = "mix",
+        criterion: Criterion = "capped",
         grid: GridRule = "schema",
         stop: bool = False,
-        bins: int = BINS,
+        bins: int = REGRESSION_BINS,
         n_rows_hint: RowsHint = None,
         random_state: Any = None,
         n_jobs: int | None = None,
