@@ -36,8 +36,7 @@ PAIRS_PART = Fraction(1, 8)  # of what descent in turned columns has, for the pr
 MOST_COLUMNS_OF_DESCENT = 4_000  # beyond this a fit would take long
 START_PART = Fraction(1, 20)  # where there are too many columns for a regression
 SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
-# With more, no products of columns for two classes with a hint, nor for a regression target with pure epsilon.
-MANY_FEATURES = 16
+MANY_FEATURES = 16  # with more, no products of columns for two classes with a hint, nor for a number with pure epsilon
 
 # Pure epsilon: from which n epsilon on something pays off.
 PURE_SIGNAL_FOR_REGRESSION = 200  # two classes and not many features: a regression as base
