@@ -34,6 +34,7 @@ NEAR, NEAR_TWO_CLASSES, NEAR_MANY_CLASSES = Fraction(81, 400), Fraction(1, 4), F
 LONGEST = 1.5  # of a step, where one would be all the way if the matrix and the curvature were right
 CURVATURE_OF_CLASSES = 0.2  # of a usual record
 SHAKE, SHAKE_OF_CLASSES = 0.4, 1.2  # how far noise may move a usual record's score, if no step pulled anything back
+LEAST_RHO = 2.0**-40  # over the square of a unit's steps: with less, noise would be larger than can be drawn
 
 
 @dataclass(frozen=True)
@@ -138,9 +139,9 @@ class WhitenedBase:
         of_noise: Floats = rate * shaken * np.sqrt(((of_cells @ turn.back) ** 2).sum(axis=1))
         return replace(base, noise=of_noise)
 
-    def fits(self, encoding: Encoding) -> bool:
-        """Whether there are few enough columns for a base; known from the schema alone."""
-        return self.columns.fits(encoding)
+    def fits(self, encoding: Encoding, signal: float) -> bool:
+        """Whether there are few enough columns, and ``n^2 rho`` is enough for noise that can be drawn; all public."""
+        return self.columns.fits(encoding) and signal >= LEAST_RHO * self.n_rows**2
 
     def __str__(self) -> str:
         return f"{self.columns}, in turned columns, by {self.steps} steps of gradient descent"
