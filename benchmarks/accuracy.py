@@ -17,7 +17,9 @@ and ``.md``.
 ``--renew`` needs no cells of other methods: rows of the methods that it names take the place of those in
 ``accuracy.csv``, or join them where there are none, on the tasks that are in there, and the pages are made of the
 whole. ``--minutes`` ends a run early; the next one goes on, and no row is replaced or added before all of its method
-are there. A run of all methods leaves out AIM, which takes hours; ``new_peers.py`` has a few tasks of it.
+are there; with ``--tasks``, on these. Small tables have more splits for privet's quickest learners, whose accuracies at
+small epsilons lie close together. A run of all methods leaves out AIM, which takes hours; ``new_peers.py`` has a few
+tasks of it.
 """
 
 from __future__ import annotations
@@ -44,6 +46,9 @@ from privet.estimators.registry import estimator_names
 EPSILONS = (0.1, 0.5, 1.0, 4.0)
 DELTA = 1e-6
 SMALL = 100  # rows to train on, times epsilon
+# Much hangs on chance in small tables, and these take no time there.
+FEW_ROWS, SPLITS_OF_FEW_ROWS = 2_500, 20
+QUICK = ("Boosting", "PrivaTree", "MultinomialForest", "RandomDecisionForest")
 COMMAND = "python benchmarks/accuracy.py --data FOLDER"
 Key = tuple[str, str, str, float]  # task, rivals, method, epsilon
 FIRST = (  # so that a run that is stopped early has what is asked for most
@@ -94,7 +99,23 @@ def expected(methods: Iterable[Method], found: Iterable[Task], epsilons: Iterabl
     return {(name, method.rivals, method.name, epsilon) for name, method in rivals for epsilon in epsilons}
 
 
-def renewed(published: pd.DataFrame, means: pd.DataFrame, finished: Collection[Key] = ()) -> pd.DataFrame:
+def fill_all(
+    problem: Problem, methods: Sequence[Method], cells: Cells, options: argparse.Namespace, until: float
+) -> None:
+    """Train whatever is missing of a problem; a small table has more splits for what is quick."""
+    many = SPLITS_OF_FEW_ROWS if problem.task.n_rows < FEW_ROWS else options.splits
+    for quick, splits in ((False, options.splits), (True, max(many, options.splits))):
+        of_kind = [method for method in methods if (method.name in QUICK) == quick]
+        fill([problem], of_kind, cells, options.epsilons, splits, until)
+
+
+def renewed(
+    published: pd.DataFrame,
+    means: pd.DataFrame,
+    finished: Collection[Key] = (),
+    tasks: Collection[str] | None = None,
+    small: Collection[str] = (),
+) -> pd.DataFrame:
     """Put the means of methods that were trained anew in the place of the published ones, where all of them are.
 
     Parameters
@@ -105,11 +126,18 @@ def renewed(published: pd.DataFrame, means: pd.DataFrame, finished: Collection[K
         Rows of the methods that were trained.
     finished : collection
         The rows that methods which are not in the table yet must have before they join it (see `expected`).
+    tasks : collection of str, optional
+        Those that were asked for; default all. Rows of others stay as they are.
+    small : collection of str
+        Tasks that may have more splits than others.
     """
     keys = ["task", "rivals", "method", "epsilon"]
-    rows, new = published.set_index(keys), means.set_index(keys)
-    late = set(rows.index[~rows.index.isin(new.index)].droplevel(["task", "epsilon"]))
-    late |= set(new.index[new.splits < new.groupby("method").splits.transform("max")].droplevel(["task", "epsilon"]))
+    asked = set(published.task) if tasks is None else set(tasks)
+    rows, new = published.set_index(keys), means[means.task.isin(asked)].set_index(keys)
+    missing = rows.index[~rows.index.isin(new.index) & rows.index.isin(asked, level="task")]
+    late = set(missing.droplevel(["task", "epsilon"]))
+    of_size = new.groupby(["method", new.index.isin(list(small), level="task")]).splits.transform("max")
+    late |= set(new.index[new.splits < of_size].droplevel(["task", "epsilon"]))
     late |= {(rivals, method) for task, rivals, method, epsilon in set(finished) - set(new.index)}
     known = new.index.isin(rows.index) | new.index.isin(list(finished))
     whole = new[known & ~new.index.droplevel(["task", "epsilon"]).isin(list(late))]
@@ -231,7 +259,7 @@ def main(given: Sequence[str] | None = None) -> int:
         for task in selected(found, options.tasks):
             problem = data.load(task)
             if problem is not None:
-                fill([problem], methods, cells, options.epsilons, options.splits, until)
+                fill_all(problem, methods, cells, options, until)
         if options.tasks is None and published is None:
             problems = regression.problems(options.data)
             fill(problems, regression_methods(), numbers, regression.EPSILONS, options.splits, until)
@@ -239,7 +267,8 @@ def main(given: Sequence[str] | None = None) -> int:
     if published is not None:
         added = [method for method in methods if method.name not in set(published.method)]
         finished = expected(added, found, published.epsilon.dropna().unique())
-        shown = renewed(published, shown[shown.method.isin(options.renew)], finished)
+        small = [task.name for task in found if task.n_rows < FEW_ROWS]
+        shown = renewed(published, shown[shown.method.isin(options.renew)], finished, options.tasks, small)
     report(shown, found, options.out)
     if list(numbers):
         report_regression(list(numbers), options.out)

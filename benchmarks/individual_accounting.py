@@ -435,7 +435,7 @@ def page(table: pd.DataFrame) -> str:
     text = [
         "# Individual accounting",
         "",
-        "Made by `python benchmarks/individual_accounting.py --data FOLDER --more FOLDER`: what an account of its own "
+        "Made by `python benchmarks/individual_accounting.py --data FOLDER --splits 16`: what an account of its own "
         f"for each record adds to boosting's accuracy, or to R2, in points; delta = {DELTA:g}. Means over the tuning "
         'sets, without Abalone; in parentheses the standard error over splits. "2, leave": noise is planned as if '
         'there were twice the budget, and records that cannot pay leave; "shorten": they add what they can pay for. '

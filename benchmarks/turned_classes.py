@@ -58,7 +58,8 @@ def planned(way: str, n_rows: int) -> ExitStack:
     """Let boosting descend in columns of this kind, whatever the signal for their number."""
 
     def begin(encoding: Encoding, share: Share, hint: int | None, steps: int) -> Outline:
-        turned = WhitenedBase(n_rows, outline.TURNED_STEPS, outline.PAIRS_PART) if way == TURNED else None
+        turned = WhitenedBase(n_rows, outline.TURNED_STEPS, outline.PAIRS_PART, shake=outline.TURNED_SHAKE)
+        turned = turned if way == TURNED else None
         ranks, base = RankCounts(n_rows), turned or DescentBase(n_rows, outline.DESCENT_STEPS_LONG)
         of_signal = outline.signal_of(share, n_rows, steps)
         if encoding.n_classes == 2:
@@ -67,7 +68,8 @@ def planned(way: str, n_rows: int) -> ExitStack:
         if outline.strength_of(encoding, of_signal) < outline.STRENGTHS_MANY_CLASSES[1]:
             return Outline(outline.BINS_PART, outline.ALL, 0, base, ranks=ranks)
         usual = outline.outline(encoding, share, hint, steps)
-        return replace(usual, base=turned or DescentBase(n_rows, outline.DESCENT_STEPS))
+        calm = turned and replace(turned, shake=outline.TURNED_SHAKE_BEFORE_TREES)
+        return replace(usual, base=calm or DescentBase(n_rows, outline.DESCENT_STEPS))
 
     found = ExitStack()
     found.enter_context(mock.patch("privet.learners.boosting.learner.outline", begin))

@@ -24,7 +24,10 @@ for middling signals, chosen on such samples as well (``descent.py``). For two c
 stumps are equally good there on average; results on other sets were seen for the one that was tried first, alone, and
 a large loss on kr_vs_kp and vote, as on pol among the tuning sets, decided for the other. Rules for large signals were
 chosen on tuning sets and made-up tables (``large.py``); that boosting with them was worse than before on covertype (2)
-at epsilon 4 prompted their upper end, which was chosen on the made-up tables again.
+at epsilon 4 prompted their upper end, which was chosen on the made-up tables again. Where columns are turned was chosen
+on samples of the tuning sets and made-up tables (``turned_columns.py``, ``turned_classes.py``). Low accuracy on
+covertype prompted shorter steps for many classes, by the largest curvature there can be, and a base that noise moves
+less before trees, which the tuning sets cannot tell from one that it moves more.
 """
 
 from __future__ import annotations

@@ -15,15 +15,18 @@ RULES = (
 )
 
 
+SMALL_TABLES = ", on tables with fewer than 2,500 records"
+
+
 def splits_in_words(means: pd.DataFrame) -> str:
-    """Return the number of splits, and which methods have another one."""
+    """Return the usual number of splits, which methods have fewer, and which have more on some tables."""
     of_methods = means.groupby("method").splits.max()
-    usual = int(of_methods.max())
-    fewer = [
-        f"{int(few)} for {', '.join(names)}"
-        for few, names in of_methods[of_methods < usual].groupby(of_methods).groups.items()
+    usual = int(means.splits.mode().max())
+    others = [
+        f"{int(number)} for {', '.join(names)}" + (SMALL_TABLES if number > usual else "")
+        for number, names in of_methods[of_methods != usual].groupby(of_methods).groups.items()
     ]
-    return f"{usual} ({'; '.join(fewer)})" if fewer else str(usual)
+    return f"{usual} ({'; '.join(others)})" if others else str(usual)
 
 
 def rank_table(places: pd.DataFrame, rivals: str, measure: str) -> list[str]:

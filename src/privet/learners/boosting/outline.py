@@ -33,6 +33,7 @@ DESCENT_PART, LARGE_SIGNAL_DESCENT_PART = Fraction(3, 20), Fraction(1, 20)  # wh
 DESCENT_PART_BEFORE_STUMPS, TURNED_PART_BEFORE_STUMPS = Fraction(3, 5), Fraction(4, 5)
 DESCENT_STEPS, DESCENT_STEPS_LONG, TURNED_STEPS = 30, 60, 36
 PAIRS_PART = Fraction(1, 8)  # of what descent in turned columns has, for the products that turn them
+TURNED_SHAKE, TURNED_SHAKE_BEFORE_TREES = 1.0, 0.6  # trees find what is left, and do not mend what noise has moved
 MOST_COLUMNS_OF_DESCENT = 4_000  # beyond this a fit would take long
 START_PART = Fraction(1, 20)  # where there are too many columns for a regression
 SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
@@ -179,13 +180,13 @@ def _after_descent(rounds: Outline, encoding: Encoding, signal: float, n_rows: i
     return replace(rounds, base=base, base_part=descent_part(signal))
 
 
-def _turned(encoding: Encoding, signal: float, n_rows: int) -> WhitenedBase | None:
+def _turned(encoding: Encoding, signal: float, n_rows: int, shake: float = TURNED_SHAKE) -> WhitenedBase | None:
     """Return descent in turned columns, where there is enough signal for the products of so many of them.
 
     Turned columns are about equally long, so that the squared noise of a score grows with the square of their number,
     and so does that of the products; many columns that say nothing are borne better as they are.
     """
-    base = WhitenedBase(n_rows, TURNED_STEPS, PAIRS_PART)
+    base = WhitenedBase(n_rows, TURNED_STEPS, PAIRS_PART, shake=shake)
     enough = SIGNAL_FOR_TURNING * (base.columns.n_columns(encoding) + 1) ** 3
     return base if base.fits(encoding, signal) and signal >= enough else None
 
@@ -258,7 +259,7 @@ def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
         if strength < enough:
             return _base_alone(HistogramBase(n_rows))
         rounds = _for_large_signal(None, signal) if large else _binned(None, START_PART, 60, 2)
-        turned = _turned(encoding, signal * float(DESCENT_PART), n_rows)
+        turned = _turned(encoding, signal * float(DESCENT_PART), n_rows, TURNED_SHAKE_BEFORE_TREES)
         base = turned or DescentBase(n_rows, DESCENT_STEPS)
         return replace(rounds, base=base, base_part=DESCENT_PART) if fits else rounds
     turned = _turned(encoding, signal * float(TURNED_PART_BEFORE_STUMPS), n_rows)

@@ -32,8 +32,9 @@ from privet.tables.protocol import Floats, Table
 # longer than that.
 NEAR, NEAR_TWO_CLASSES, NEAR_MANY_CLASSES = Fraction(81, 400), Fraction(1, 4), Fraction(1, 2)
 LONGEST = 1.5  # of a step, where one would be all the way if the matrix and the curvature were right
-CURVATURE_OF_CLASSES = 0.2  # of a usual record
-SHAKE, SHAKE_OF_CLASSES = 0.4, 1.2  # how far noise may move a usual record's score, if no step pulled anything back
+# Of a usual record; of many classes it is one half where two of them are as likely, and steps must not overshoot there.
+CURVATURE_TWO_CLASSES, CURVATURE_MANY_CLASSES = 0.2, 0.4
+SHAKE = 0.4
 LEAST_RHO = 2.0**-40  # over the square of a unit's steps: with less, noise would be larger than can be drawn
 
 
@@ -66,6 +67,9 @@ class WhitenedBase:
         Of the budget, for the products of columns.
     columns : AdditiveBase
         What the columns are, and how large a record's values in them can be where products are taken.
+    shake : float
+        How far noise may move a usual record's score, if no step pulled anything back; for numbers, in units of the
+        width.
 
     Notes
     -----
@@ -84,6 +88,7 @@ class WhitenedBase:
     steps: int
     pairs_part: Fraction
     columns: AdditiveBase = field(default_factory=AdditiveBase)
+    shake: float = SHAKE
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> WhitenedPlan:
         """Plan noise on counts of classes and products of columns, and on the sums of each step."""
@@ -114,10 +119,10 @@ class WhitenedBase:
         loss: Huber | Logistic | Softmax,
     ) -> BaseTables:
         """Release the products of columns, turn the columns by them, and step along noisy sums of gradients."""
-        base, longest, shake = start, LONGEST, SHAKE
+        base, longest = start, LONGEST
         if plan.classes is not None:
             base = at_class_shares(table, release, plan.classes, self.n_rows, start)
-            longest, shake = LONGEST / CURVATURE_OF_CLASSES, SHAKE_OF_CLASSES
+            longest /= CURVATURE_TWO_CLASSES if loss.n_scores == 1 else CURVATURE_MANY_CLASSES
         design, gram = self.columns.products(table, release, plan.pairs, grid)
         n_records = believed(self.n_rows, count_of_products(gram), plan.pairs.deviation / CONSTANT**2)
         turn = Turn.of(gram, penalty_of(plan.pairs, len(gram)), n_records)
@@ -125,7 +130,9 @@ class WhitenedBase:
         table, sums_of = table.derive(LIMIT_STATE, limits), TurnedSums(design, turn.matrix, loss.n_scores)
         lengths, unit, of_cells = step_lengths(self.steps), turn.scale * WEIGHT * ONE, cell_values(design)
         shaken = math.sqrt(float((lengths**2).sum())) * plan.steps[0].deviation / unit
-        rate = min(longest, shake / max(shaken * turn.usual, 1e-9)) * (loss.part if isinstance(loss, Huber) else 1.0)
+        rate = min(longest, self.shake / max(shaken * turn.usual, 1e-9)) * (
+            loss.part if isinstance(loss, Huber) else 1.0
+        )
         base, first = replace(base, n_records=n_records), base.start
         weights = np.zeros((len(gram), loss.n_scores))
         for event, length in zip(plan.steps, lengths, strict=True):
