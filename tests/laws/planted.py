@@ -207,6 +207,17 @@ class PrintedScale(Planted):
 
 
 @dataclass(frozen=True)
+class CountsInFineUnits(Planted):
+    """Bug: class counts in units of 2^-32 of a record, with Gaussian noise as if a record were one unit."""
+
+    def plan(self, encoding, terms, share, hints):
+        return OneQuestion(terms.noise("counts", share))
+
+    def grow(self, table, release, rng, plan):
+        return release.noisy(self.counts(table).sum(axis=(0, 1)) << 32, plan.question)
+
+
+@dataclass(frozen=True)
 class FeaturesAsDisjoint(Planted):
     """Bug: one question for each feature, charged as if features held different records."""
 

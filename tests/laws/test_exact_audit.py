@@ -10,8 +10,10 @@ import pytest
 import scipy.stats
 
 from privet import Categorical, Schema
+from privet.audit.at_delta import epsilon_at_delta
 from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
+from privet.audit.replay_loss import loss_along_a_run
 from privet.errors import AuditError
 from privet.mechanisms.release import Release, drawn
 from privet.mechanisms.replay import Recording
@@ -68,6 +70,16 @@ def test_the_smooth_sensitivity_label_is_refuted_at_every_gap(records, expected)
 
 def test_a_laplace_scale_of_eta_over_k_is_refuted():
     assert loss(planted.PrintedScale(n_trees=3), records=1) == pytest.approx(9.0)
+
+
+def test_a_distance_whose_square_does_not_fit_an_integer_is_refuted():
+    """In 64 bits the square of 2^32 is zero."""
+    expected = float(Allowance.of(1.0, 1e-6).rho) * 2**64
+    subject = Subject(planted.CountsInFineUnits(), TINY, Allowance.of(1.0, 1e-6))
+    assert exact_audit(subject, 1).loss == pytest.approx(expected, rel=1e-6)
+    assert loss_along_a_run(subject, ((0, 0, 0),), (), 0)[0] == pytest.approx(expected, rel=1e-6)
+    noise = Terms().noise("counts", subject.allowance.whole)
+    assert epsilon_at_delta([(noise, np.array([1 << 32]))], [], Fraction(1, 10**6), Fraction(1)) > 1e9
 
 
 def test_features_taken_for_disjoint_data_are_refuted():

@@ -6,19 +6,24 @@ written in.
 
 import math
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 
 from privet import BoostingClassifier, Numeric, PrivaTreeClassifier, Schema
 from privet.errors import ParameterError
+from privet.estimators.learning import Hints
 from privet.learners.boosting import cells, gradient_growth, gradients
 from privet.learners.boosting.cells import in_fixed_point
 from privet.learners.boosting.gradients import LARGEST_SCORE, ONE, SCORE_STATE, Huber, Logistic, Softmax
+from privet.learners.boosting.learner import Boosting
+from privet.learners.boosting.whitened_base import WhitenedPlan
 from privet.learners.disjoint_forest import margin_law as margins
 from privet.learners.matrix_forest.strategy import Explicit
 from privet.learners.multinomial_forest.honest_growth import lay_out_records
 from privet.mechanisms import raw_records
+from privet.privacy.terms import Allowance, Terms
 from privet.tables import Block, MemoryTable
 from privet.trees.scores import head_start
 
@@ -112,6 +117,19 @@ def test_noise_of_any_size_becomes_a_score_that_fits_a_model():
         LARGEST_SCORE,
         3 << 15,
     ]
+
+
+@pytest.mark.parametrize("target", [{"target": Numeric(0, 1)}, {"classes": [0, 1]}, {"classes": [0, 1, 2]}], ids=str)
+@pytest.mark.parametrize("terms", [Terms(), Terms("replace"), Terms("replace", 1000, "id")], ids=str)
+def test_columns_are_turned_only_where_the_noise_of_their_sums_can_be_drawn(target, terms):
+    encoding = Schema({"x": Numeric(0, 1)}, **target).encoding(16)
+    largest = 0
+    for exponent, n_rows in product(range(2, 40), (10**7, 10**8, 10**10)):
+        allowance = Allowance.of(2.0**-exponent, 1e-10)
+        plan = Boosting().plan(encoding, terms, allowance.whole, Hints(n_rows=n_rows))
+        if isinstance(plan.base, WhitenedPlan):
+            largest = max(largest, *(event.parameter for event in plan.whole.events() if event.cost.epsilon is None))
+    assert 2**90 < largest <= 2**100
 
 
 def test_the_least_integer_is_beyond_the_largest_score_of_a_model():

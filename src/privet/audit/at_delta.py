@@ -41,7 +41,7 @@ def epsilon_at_delta(noises: Sequence[Moved], ranges: Sequence[float], delta: Fr
     looks = sum(_laplace_loss(event, moved) for event, moved in noises if event.mechanism is Mechanism.LAPLACE)
     gaussian = [(event, moved) for event, moved in noises if event.mechanism is Mechanism.GAUSSIAN]
     rho = sum(width**2 for width in ranges) / 8
-    rho += sum(float((moved**2).sum()) / (2 * float(event.parameter)) for event, moved in gaussian)
+    rho += sum(squared_length(moved) / (2 * float(event.parameter)) for event, moved in gaussian)
     by_rho = looks + (float(zcdp_to_epsilon(Fraction(rho), delta)) if rho else 0.0)
     if by_rho <= claimed or not any(moved.any() for _, moved in gaussian):
         return by_rho
@@ -54,6 +54,11 @@ def epsilon_at_delta(noises: Sequence[Moved], ranges: Sequence[float], delta: Fr
         length, choice = int(np.abs(moved).sum()), Fraction(sum(ranges))
         found.append(looks + _least(lambda at: delta_of_release(event.parameter, length, at, choice), delta, by_rho))
     return min(found)
+
+
+def squared_length(moved: IntArray) -> int:
+    """Return the sum of squares, exactly: in 64 bits the square of 2^32 is zero, and so would be the loss."""
+    return sum(number * number for number in moved.ravel().tolist())
 
 
 def _laplace_loss(event: Event, moved: IntArray) -> float:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from privet.audit.at_delta import epsilon_at_delta
+from privet.audit.at_delta import epsilon_at_delta, squared_length
 from privet.audit.enumeration import CodeDataSet, CodeRecord, NoisyValues, Path, Seen, Subject
 from privet.errors import AuditError
 from privet.privacy.events import Mechanism
@@ -185,7 +185,7 @@ def _concentrated_loss(paths: list[Path], others: list[Path]) -> float:
     for noise, moved in zip(a.noises, b.noises, strict=True):
         if noise.event != moved.event or noise.values.shape != moved.values.shape:
             return math.inf
-        distance = int(((noise.values - moved.values) ** 2).sum())
+        distance = squared_length(noise.values - moved.values)
         if noise.event.mechanism is Mechanism.LAPLACE:
             total += _noise_loss(noise, moved) ** 2 / 2
         else:

@@ -16,7 +16,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.audit.at_delta import epsilon_at_delta
+from privet.audit.at_delta import epsilon_at_delta, squared_length
 from privet.audit.enumeration import CodeDataSet, Subject
 from privet.errors import AuditError
 from privet.mechanisms.joint_exponential import scores_of_cuts
@@ -187,7 +187,7 @@ def _logs(law: NDArray[np.float64] | IntArray) -> NDArray[np.float64]:
 
 def _concentrated(a: Asked, b: Asked) -> float:
     if a.event.mechanism is Mechanism.GAUSSIAN:
-        return float(Fraction(int(((a.measured - b.measured) ** 2).sum())) / (2 * a.event.parameter))
+        return float(squared_length(np.asarray(a.measured - b.measured)) / (2 * a.event.parameter))
     if a.event.mechanism is Mechanism.LAPLACE:
         return _noise_moved(a, b) ** 2 / 2
     ratios = _logs(a.measured) - _logs(b.measured)

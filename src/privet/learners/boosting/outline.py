@@ -188,7 +188,7 @@ def _turned(encoding: Encoding, signal: float, n_rows: int, shake: float = TURNE
     """
     base = WhitenedBase(n_rows, TURNED_STEPS, PAIRS_PART, shake=shake)
     enough = SIGNAL_FOR_TURNING * (base.columns.n_columns(encoding) + 1) ** 3
-    return base if base.fits(encoding) and signal >= enough else None
+    return base if base.fits(encoding, signal) and signal >= enough else None
 
 
 def descent_part(signal: float) -> Fraction:

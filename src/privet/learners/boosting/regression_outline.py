@@ -80,7 +80,7 @@ def _whitened(encoding: Encoding, signal: float, n_rows: int) -> WhitenedBase | 
     for_base = signal * (float(TREES_BASE_PART) if signal >= SIGNAL_FOR_TREES else 1.0)
     for bends, least in ((True, SIGNAL_FOR_BENDS), (False, SIGNAL_FOR_LINES)):
         base = WhitenedBase(n_rows, DESCENT_STEPS, PAIRS_PART, AdditiveBase("l2", bends))
-        if base.fits(encoding) and for_base >= least * (base.columns.n_columns(encoding) + 1) ** 3:
+        if base.fits(encoding, for_base) and for_base >= least * (base.columns.n_columns(encoding) + 1) ** 3:
             return base
     return None
 

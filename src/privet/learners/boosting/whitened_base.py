@@ -35,6 +35,7 @@ LONGEST = 1.5  # of a step, where one would be all the way if the matrix and the
 # Of a usual record; of many classes it is one half where two of them are as likely, and steps must not overshoot there.
 CURVATURE_TWO_CLASSES, CURVATURE_MANY_CLASSES = 0.2, 0.4
 SHAKE = 0.4
+LEAST_RHO = 2.0**-40  # over the square of a unit's steps: with less, noise would be larger than can be drawn
 
 
 @dataclass(frozen=True)
@@ -145,9 +146,9 @@ class WhitenedBase:
         of_noise: Floats = rate * shaken * np.sqrt(((of_cells @ turn.back) ** 2).sum(axis=1))
         return replace(base, noise=of_noise)
 
-    def fits(self, encoding: Encoding) -> bool:
-        """Whether there are few enough columns for a base; known from the schema alone."""
-        return self.columns.fits(encoding)
+    def fits(self, encoding: Encoding, signal: float) -> bool:
+        """Whether there are few enough columns, and ``n^2 rho`` is enough for noise that can be drawn; all public."""
+        return self.columns.fits(encoding) and signal >= LEAST_RHO * self.n_rows**2
 
     def __str__(self) -> str:
         return f"{self.columns}, in turned columns, by {self.steps} steps of gradient descent"
