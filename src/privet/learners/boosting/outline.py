@@ -262,11 +262,14 @@ def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
         turned = _turned(encoding, signal * float(DESCENT_PART), n_rows, TURNED_SHAKE_BEFORE_TREES)
         base = turned or DescentBase(n_rows, DESCENT_STEPS)
         return replace(rounds, base=base, base_part=DESCENT_PART) if fits else rounds
-    turned = _turned(encoding, signal * float(TURNED_PART_BEFORE_STUMPS), n_rows)
-    few, enough = STRENGTHS_TWO_CLASSES if turned is None else STRENGTHS_TWO_CLASSES_TURNED
+    few, enough = STRENGTHS_TWO_CLASSES_TURNED
     if few <= strength < enough and fits:
-        part = DESCENT_PART_BEFORE_STUMPS if turned is None else TURNED_PART_BEFORE_STUMPS
-        return Outline(BINS_PART, part, 0, turned or descent, 16, 1, ranks=ranks)
+        turned = _turned(encoding, signal * float(TURNED_PART_BEFORE_STUMPS), n_rows)
+        if turned is not None:
+            return Outline(BINS_PART, TURNED_PART_BEFORE_STUMPS, 0, turned, 16, 1, ranks=ranks)
+    few, enough = STRENGTHS_TWO_CLASSES
+    if few <= strength < enough and fits:
+        return Outline(BINS_PART, DESCENT_PART_BEFORE_STUMPS, 0, descent, 16, 1, ranks=ranks)
     if encoding.n_features > MANY_FEATURES:
         if signal < SIGNAL_FOR_TREES_TWO_CLASSES:
             return _rounds_alone(1)
