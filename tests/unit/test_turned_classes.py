@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from privet import BoostingClassifier, Categorical, Numeric, Schema
+from privet.errors import ParameterError
 from privet.estimators.files import file_text
 from privet.learners.boosting import outline
 from privet.learners.boosting.cells import CellGrid, with_gradients, without_base
@@ -157,6 +158,12 @@ def test_where_columns_are_turned_goes_by_the_signal_and_their_number():
     assert base_for(3, 5_000).n_trees > 16
     assert "turned" not in str(base_for(3, 4_000, n_features=60).base), "of 121 columns half the cube is 886,000"
     assert "turned" not in str(base_for(3, 10**7, n_features=250).base), "more than 400 columns"
+
+
+def test_more_columns_than_the_proof_is_for_are_refused():
+    encoding = numbers(250, 2).encoding(16)  # 500 columns
+    with pytest.raises(ParameterError, match="overflow"):
+        WhitenedBase(100, 4, outline.PAIRS_PART).plan(encoding, Terms(), Allowance.of(1.0, 1e-6).whole)
 
 
 def records(n=600):

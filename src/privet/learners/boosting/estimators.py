@@ -144,8 +144,9 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     moves one for each feature and level by one (`privet.learners.boosting.rank_counts`). *Base*: class histograms, of
     which a record changes one count for each feature by one; or sums of products of columns, and of columns with the
     target, for which a record's values are held within a fixed size (`privet.learners.boosting.regression_base`); or
-    sums of columns times gradients, step by step (`privet.learners.boosting.descent_base`), which are accounted for by
-    their exact delta where there is nothing else (`privet.privacy.exact_gaussian`). *Splits*: one selection a level
+    sums of columns times gradients, step by step (`privet.learners.boosting.descent_base`), in columns that released
+    products have turned where there is enough signal for them (`privet.learners.boosting.whitened_base`), which are
+    accounted for by their exact delta where there is nothing else (`privet.privacy.exact_gaussian`). *Splits*: one selection a level
     among all features' splits, whose scores ``|left| + |right|`` a record moves by at most its gradient's L1 norm
     either way, and gradients are cut off at 1/2: range 1 (2 for many classes). *Leaves*: sums of gradients and
     curvatures, whose joint norm is bounded for each record by integer arithmetic

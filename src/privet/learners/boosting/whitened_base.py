@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from privet.errors import ParameterError
 from privet.learners.boosting.cells import BaseTables, CellGrid, in_fixed_point, with_gradients
 from privet.learners.boosting.class_shares import plan_classes
 from privet.learners.boosting.column_sizes import CONSTANT, WEIGHT
@@ -93,6 +94,8 @@ class WhitenedBase:
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> WhitenedPlan:
         """Plan noise on counts of classes and products of columns, and on the sums of each step."""
         refuse_pure(share)
+        if not self.columns.fits(encoding):
+            raise ParameterError("more columns than can be turned without overflow: plan another base for this schema")
         classes, left = None, Fraction(1)
         if encoding.n_classes:
             classes, left = plan_classes(terms, times(share, CLASSES_PART)), 1 - CLASSES_PART
