@@ -146,10 +146,10 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     target, for which a record's values are held within a fixed size (`privet.learners.boosting.regression_base`); or
     sums of columns times gradients, step by step (`privet.learners.boosting.descent_base`), in columns that released
     products have turned where there is enough signal for them (`privet.learners.boosting.whitened_base`), which are
-    accounted for by their exact delta where there is nothing else (`privet.privacy.exact_gaussian`). *Splits*: one selection a level
-    among all features' splits, whose scores ``|left| + |right|`` a record moves by at most its gradient's L1 norm
-    either way, and gradients are cut off at 1/2: range 1 (2 for many classes). *Leaves*: sums of gradients and
-    curvatures, whose joint norm is bounded for each record by integer arithmetic
+    accounted for by their exact delta where there is nothing else (`privet.privacy.exact_gaussian`). *Splits*: one
+    selection a level among all features' splits, whose scores ``|left| + |right|`` a record moves by at most its
+    gradient's L1 norm either way, and gradients are cut off at 1/2: range 1 (2 for many classes). *Leaves*: sums of
+    gradients and curvatures, whose joint norm is bounded for each record by integer arithmetic
     (`privet.learners.boosting.gradients`). How much the next round gets depends on released values; a filter
     (`privet.privacy.events.Filter`) holds the total. All else is post-processing. The running time depends on the data.
 
