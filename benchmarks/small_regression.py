@@ -9,22 +9,19 @@ on: made-up records, and columns of tuning sets, 4,000 records at most; no other
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator
-from itertools import product
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from arena import regression
-from arena.arguments import ROOT
+from arena import arguments, recipes, regression
 from arena.data import Problem
 from arena.ours import Ours
 from boosting_regression import of_frame
 from privet.learners.boosting import regression_outline
 
-RESULTS = ROOT / "docs" / "results"
 SIGNALS = (120, 250, 450, 800, 1600, 3000)
 RECIPES = {"choices": regression_outline.PURE_SIGNAL_FOR_PRODUCTS * 2, "products": 0}
 MOST_ROWS, SPLITS = 4_000, 5
@@ -66,31 +63,21 @@ def problems(folder: Path) -> Iterator[Problem]:
         yield of_frame(f"{name}: {target}", folder / name, frame.dropna(), target)
 
 
-def r2(problem: Problem, signal: int, repeat: int) -> float:
+def r2(problem: Problem, signal: float, repeat: int, recipe: str) -> float:
     """Return R2 of one fit at the epsilon that has this signal."""
+    regression_outline.PURE_SIGNAL_FOR_PRODUCTS = RECIPES[recipe]
     train, test = problem.split(repeat % SPLITS)
-    epsilon = round(signal / train.size, 4)
-    truth = problem.labels[test]
+    truth, epsilon = problem.labels[test], round(signal / train.size, 4)
     left = truth - Ours("BoostingRegressor", 0.0).run(problem, repeat % SPLITS, epsilon).prediction
     return 1 - float((left**2).mean() / truth.var())
 
 
-def main() -> None:
+def main(given: Sequence[str] | None = None) -> int:
     """Measure, and write both files."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder of Parquet files")
+    parser = arguments.parser(__doc__)
     parser.add_argument("--repeats", type=int, default=10, help="fits of each kind")
-    options = parser.parse_args()
-    rows = []
-    for problem, signal, (recipe, below) in product(problems(options.data), SIGNALS, RECIPES.items()):
-        regression_outline.PURE_SIGNAL_FOR_PRODUCTS = below
-        found = [r2(problem, signal, repeat) for repeat in range(options.repeats)]
-        error = np.std(found, ddof=1) / np.sqrt(len(found))
-        rows.append((problem.task.name, len(problem.labels), signal, recipe, np.mean(found), error))
-    table = pd.DataFrame(rows, columns=["problem", "rows", "signal", "recipe", "r2", "standard_error"])
-    table.to_csv(RESULTS / "small_regression.csv", index=False, float_format="%.4f", lineterminator="\n")
-    shown = table.assign(r2=table.r2.map("{:.3f}".format) + " ± " + table.standard_error.map("{:.3f}".format))
-    text = [
+    options = parser.parse_args(given)
+    about = [
         "# Regression targets with pure epsilon and little signal",
         "",
         f"R2 of `BoostingRegressor`, mean and standard error of {options.repeats} fits on {SPLITS} splits. By",
@@ -98,14 +85,10 @@ def main() -> None:
         "n epsilon of 2,000; *products* are products of columns and stumps, the rule above. The rule was chosen on",
         "these problems.",
     ]
-    for signal in SIGNALS:
-        here = shown[shown.signal == signal].pivot(index="problem", columns="recipe", values="r2")
-        means = table[table.signal == signal].groupby("recipe").r2.mean()
-        text += ["", f"## n epsilon {signal}", "", "| problem | choices | products |", "|---|---|---|"]
-        text += [f"| {name} | {row['choices']} | {row['products']} |" for name, row in here.iterrows()]
-        text += [f"| mean | {means['choices']:.3f} | {means['products']:.3f} |"]
-    (RESULTS / "small_regression.md").write_text("\n".join(text) + "\n", "utf-8")
+    found = recipes.compare(problems(options.data), "signal", SIGNALS, list(RECIPES), r2, options.repeats)
+    recipes.write(found, "signal", "n epsilon", about, options.out / "small_regression")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
