@@ -134,8 +134,9 @@ def planned(way: str, n_rows: int) -> ExitStack:
     found = ExitStack()
     found.enter_context(mock.patch("privet.learners.boosting.learner.outline", begin))
     if way == STUMPS:
-        for strengths in ("STRENGTHS_TWO_CLASSES", "STRENGTHS_TWO_CLASSES_TURNED"):
+        for strengths in ("STRENGTHS_TWO_CLASSES", "STRENGTHS_TWO_CLASSES_TURNED", "STRENGTHS_FEW_FEATURES"):
             found.enter_context(mock.patch.object(outline, strengths, (0, 0)))
+        found.enter_context(mock.patch.object(outline, "STRENGTH_FOR_PRODUCTS", 0))
     elif way != HISTOGRAMS:  # Gaussian noise is needed
         found.enter_context(mock.patch("privet.learners.boosting.estimators.is_better_pure", return_value=False))
     return found
@@ -199,8 +200,9 @@ def page(table: pd.DataFrame) -> str:
         "that is planned without it); for more classes, of class histograms alone, or of pure ones.",
         "",
         f"The outline takes descent alone for more classes from {few} to {enough:,}, then descent before trees; for "
-        f"two classes descent before stumps from {few_two} to {enough_two:,}. That was chosen on such samples, so this "
-        "is not a test of it. pol is shown apart: one or two of its 48 features decide, by a threshold.",
+        f"two classes of more than {outline.MANY_FEATURES} features descent before stumps from {few_two} to "
+        f"{enough_two:,} (`few_features.md` has the others). That was chosen on such samples, so this is not a test "
+        "of it. pol is shown apart: one or two of its 48 features decide, by a threshold.",
         "",
         "| strength | two classes: alone | before stumps | samples | without pol: alone | before stumps | "
         "more classes: alone | before trees | samples |",

@@ -103,7 +103,8 @@ def page(table: pd.DataFrame) -> str:
         "before trees for more than two classes; before stumps for two. Standard errors in parentheses, over samples.",
         "",
         f"The outline turns columns from {outline.SIGNAL_FOR_TURNING:g} on, of what descent gets of the signal: all of "
-        f"it alone, {float(outline.TURNED_PART_BEFORE_STUMPS):g} of it before stumps, {float(outline.DESCENT_PART):g} "
+        f"it alone, {float(outline.TURNED_PART_BEFORE_STUMPS):g} of it before stumps (two classes of more than "
+        f"{outline.MANY_FEATURES} features; `few_features.md` has the others), {float(outline.DESCENT_PART):g} "
         "before trees. That was chosen on such samples, so this is not a test of it.",
         "",
         "| n^2 rho over the cube of the columns | two classes: accuracy | AUC | samples "

@@ -105,7 +105,7 @@ def test_a_slot_that_makes_no_sense_is_refused(text):
 def test_fifty_boosting_fits_cost_far_less_than_their_sum(tmp_path):
     """Their rounds adapt, so they are zCDP filters; and their users adapt, so the account is one, too."""
     schema = Schema({"x": Numeric(0, 1)}, classes=[0, 1])
-    ledger = BoostingClassifier(0.1, delta=1e-8, schema=schema, n_rows_hint=10_000).plan()
+    ledger = BoostingClassifier(0.1, delta=1e-8, schema=schema, n_rows_hint=100_000).plan()
     url = make(f"sqlite:///{tmp_path / 'hospital.db'}", limit=Limit.of(epsilon=1, delta=1e-6))
     with opened(url) as book:
         for _ in range(50):

@@ -207,7 +207,7 @@ def test_boosting_decides_by_the_number():
     schema = Schema({f"x{i}": Numeric(0, 1) for i in range(9)}, classes=["no", "yes"])
     rng = np.random.default_rng(0)
     ways = []
-    for n in (60, 20_000):
+    for n in (60, 40_000):
         X = pd.DataFrame(rng.random((n, 9)), columns=list(schema.features))
         model = BoostingClassifier(0.1, 1e-6, schema, random_state=0).fit(X, np.where(X["x0"] > 0.5, "yes", "no"))
         assert isinstance(taken(model.privacy_), Filter)

@@ -151,9 +151,12 @@ def test_where_columns_are_turned_goes_by_the_signal_and_their_number():
     assert "turned" not in str(base_for(3, 300).base), "2,192"
     assert "turned" in str(base_for(3, 320).base), "2,494"
     assert base_for(3, 320).n_trees == 0
-    assert "turned" not in str(base_for(2, 350).base), "2,387 of what descent gets"
-    assert "turned" in str(base_for(2, 360).base), "2,525"
-    assert base_for(2, 360).n_trees == 16
+    assert "turned" not in str(base_for(2, 300).base)
+    assert "turned" in str(base_for(2, 320).base)
+    assert base_for(2, 320).n_trees == 0
+    assert "turned" not in str(base_for(2, 1_150, n_features=20).base), "41 columns: 34,460; 25,800 before stumps"
+    assert "turned" in str(base_for(2, 1_400, n_features=20).base)
+    assert base_for(2, 1_400, n_features=20).n_trees == 16
     assert "turned" in str(base_for(3, 5_000).base), "before trees"
     assert base_for(3, 5_000).n_trees > 16
     assert "turned" not in str(base_for(3, 4_000, n_features=60).base), "of 121 columns half the cube is 886,000"

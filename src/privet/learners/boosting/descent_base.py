@@ -36,6 +36,8 @@ from privet.tables.protocol import Block, Floats, IntArray, Table
 
 FACTOR_STATE = "factor"
 MOMENTUM = 0.9
+MOST_COLUMNS = 4_000  # beyond this a fit would take long
+LEAST_RHO = 2.0**-40  # over the square of a unit's steps: with less, noise would be larger than can be drawn
 CLASSES_PART = Fraction(1, 50)  # of the budget, for how frequent each class is
 SHAKE = 1.2  # how far the noise of all steps would move a record's score, if no step pulled anything back
 STABLE = 8.0  # times one over the records' sizes: about half as long as steps can be, so that a rounded guess will do
@@ -134,6 +136,10 @@ class DescentBase:
             )
         of_noise: Floats = rate * noise * np.sqrt((of_cells**2).sum(axis=1))
         return replace(base, noise=of_noise)
+
+    def fits(self, encoding: Encoding, signal: float) -> bool:
+        """Whether there are few enough columns, and ``n^2 rho`` is enough for noise that can be drawn; all public."""
+        return self.columns.n_columns(encoding) <= MOST_COLUMNS and signal >= LEAST_RHO * self.n_rows**2
 
     def __str__(self) -> str:
         return f"{self.columns}, for log-odds, by {self.steps} steps of gradient descent"

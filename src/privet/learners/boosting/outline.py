@@ -34,7 +34,6 @@ DESCENT_PART_BEFORE_STUMPS, TURNED_PART_BEFORE_STUMPS = Fraction(3, 5), Fraction
 DESCENT_STEPS, DESCENT_STEPS_LONG, TURNED_STEPS = 30, 60, 36
 PAIRS_PART = Fraction(1, 8)  # of what descent in turned columns has, for the products that turn them
 TURNED_SHAKE, TURNED_SHAKE_BEFORE_TREES = 1.0, 0.6  # trees find what is left, and do not mend what noise has moved
-MOST_COLUMNS_OF_DESCENT = 4_000  # beyond this a fit would take long
 START_PART = Fraction(1, 20)  # where there are too many columns for a regression
 SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
 MANY_FEATURES = 16  # with more, no products of columns for two classes with a hint, nor for a number with pure epsilon
@@ -49,9 +48,12 @@ PURE_SIGNAL_FOR_EACH_FEATURE, FEWEST_FEATURES = 25, 3  # many classes: where the
 # zCDP: from which n^2 rho on something pays off.
 SIGNAL_FOR_ZCDP, SIGNAL_FOR_ZCDP_MANY_FEATURES = 150, 600  # two classes: below, so few stumps that pure epsilon wins
 SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
-# The strength of a signal (`strength_of`) between which gradient descent does best: many classes, alone; two classes,
-# before stumps, which find what is in a single feature of many.
+# The strength of a signal (`strength_of`) between which gradient descent does best: many classes, alone; two classes
+# of many features, before stumps.
 STRENGTHS_MANY_CLASSES, STRENGTHS_TWO_CLASSES, STRENGTHS_TWO_CLASSES_TURNED = (50, 30_000), (500, 10_000), (500, 30_000)
+# Two classes of few features: the strengths between which descent does best alone; and from which on a regression in
+# one shot, for less of the budget, does as well before trees.
+STRENGTHS_FEW_FEATURES, STRENGTH_FOR_PRODUCTS = (500, 60_000), 600_000
 SIGNAL_FOR_TURNING = 1 / 2  # n^2 rho of what descent has, times the cube of the columns: from here on they are turned
 LARGE_SIGNAL = 1_000_000  # deeper trees, each level of which shares one split, and finer cells
 SIGNAL_FOR_DEPTH_FIVE = 20_000_000  # from here on there are more rounds, too, by the fourth root of the signal
@@ -159,6 +161,11 @@ def _base_alone(base: HistogramBase) -> Outline:
     return Outline(NOTHING, ALL, 0, base)
 
 
+def _descent_alone(base: DescentBase | WhitenedBase) -> Outline:
+    """Return no rounds: all noise is Gaussian and fixed in advance."""
+    return Outline(BINS_PART, ALL, 0, base, ranks=RankCounts(base.n_rows))
+
+
 def _binned(
     base: AdditiveBase | None, base_part: Fraction, n_trees: int, depth: int, levels: int = QUANTILE_LEVELS
 ) -> Outline:
@@ -248,37 +255,58 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
 
 
 def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
-    large, strength = signal > LARGE_SIGNAL, strength_of(encoding, signal)
-    descent, ranks = DescentBase(n_rows, DESCENT_STEPS_LONG), RankCounts(n_rows)
-    fits = AdditiveBase().n_columns(encoding) <= MOST_COLUMNS_OF_DESCENT
     if encoding.n_classes > 2:
-        few, enough = STRENGTHS_MANY_CLASSES
-        if few <= strength < enough and fits:
-            # No rounds: all noise is Gaussian and fixed in advance.
-            return Outline(BINS_PART, ALL, 0, _turned(encoding, signal, n_rows) or descent, ranks=ranks)
-        if strength < enough:
-            return _base_alone(HistogramBase(n_rows))
-        rounds = _for_large_signal(None, signal) if large else _binned(None, START_PART, 60, 2)
-        turned = _turned(encoding, signal * float(DESCENT_PART), n_rows, TURNED_SHAKE_BEFORE_TREES)
-        base = turned or DescentBase(n_rows, DESCENT_STEPS)
-        return replace(rounds, base=base, base_part=DESCENT_PART) if fits else rounds
-    few, enough = STRENGTHS_TWO_CLASSES_TURNED
-    if few <= strength < enough and fits:
-        turned = _turned(encoding, signal * float(TURNED_PART_BEFORE_STUMPS), n_rows)
-        if turned is not None:
-            return Outline(BINS_PART, TURNED_PART_BEFORE_STUMPS, 0, turned, 16, 1, ranks=ranks)
-    few, enough = STRENGTHS_TWO_CLASSES
-    if few <= strength < enough and fits:
-        return Outline(BINS_PART, DESCENT_PART_BEFORE_STUMPS, 0, descent, 16, 1, ranks=ranks)
+        return _many_classes(encoding, signal, n_rows)
     if encoding.n_features > MANY_FEATURES:
-        if signal < SIGNAL_FOR_TREES_TWO_CLASSES:
-            return _rounds_alone(1)
-        rounds = _on_public_cells(_for_large_signal(None, signal)) if large else _rounds_alone(2, 30)
-        return _after_descent(rounds, encoding, signal, n_rows)
+        return _two_classes_many_features(encoding, signal, n_rows)
+    return _two_classes_few_features(encoding, signal, n_rows)
+
+
+def _many_classes(encoding: Encoding, signal: float, n_rows: int) -> Outline:
+    strength, (few, enough) = strength_of(encoding, signal), STRENGTHS_MANY_CLASSES
+    descent = DescentBase(n_rows, DESCENT_STEPS_LONG)
+    descends = descent.fits(encoding, signal)
+    if few <= strength < enough and descends:
+        return _descent_alone(_turned(encoding, signal, n_rows) or descent)
+    if strength < enough:
+        return _base_alone(HistogramBase(n_rows))
+    rounds = _for_large_signal(None, signal) if signal > LARGE_SIGNAL else _binned(None, START_PART, 60, 2)
+    turned = _turned(encoding, signal * float(DESCENT_PART), n_rows, TURNED_SHAKE_BEFORE_TREES)
+    base = turned or DescentBase(n_rows, DESCENT_STEPS)
+    return replace(rounds, base=base, base_part=DESCENT_PART) if descends else rounds
+
+
+def _two_classes_few_features(encoding: Encoding, signal: float, n_rows: int) -> Outline:
+    """Return stumps after a regression, then descent alone, then trees that find more than it, after descent."""
+    strength, descent = strength_of(encoding, signal), DescentBase(n_rows, DESCENT_STEPS_LONG)
+    few, enough = STRENGTHS_FEW_FEATURES
+    if few <= strength < enough and descent.fits(encoding, signal):
+        return _descent_alone(_turned(encoding, signal, n_rows) or descent)
     regression = _regression(encoding, "l2")
     if signal < SIGNAL_FOR_TREES_TWO_CLASSES:
         stumps = _rounds_alone(1)
         return stumps if regression is None else replace(stumps, base=regression, base_part=Fraction(1, 2))
-    if large:
-        return _for_large_signal(regression, signal)
-    return _binned(regression, BASE_PART, 60, 2)
+    rounds = _for_large_signal(regression, signal) if signal > LARGE_SIGNAL else _binned(regression, BASE_PART, 60, 2)
+    turned = _turned(encoding, signal * float(BASE_PART), n_rows)
+    if turned is None or strength >= STRENGTH_FOR_PRODUCTS:
+        return rounds
+    return replace(rounds, base=turned, base_part=BASE_PART)
+
+
+def _two_classes_many_features(encoding: Encoding, signal: float, n_rows: int) -> Outline:
+    """Return descent before stumps, which find what is in a single feature of many; stumps alone where it is lost."""
+    strength, ranks = strength_of(encoding, signal), RankCounts(n_rows)
+    descent = DescentBase(n_rows, DESCENT_STEPS_LONG)
+    few, enough = STRENGTHS_TWO_CLASSES_TURNED
+    if few <= strength < enough:
+        turned = _turned(encoding, signal * float(TURNED_PART_BEFORE_STUMPS), n_rows)
+        if turned is not None:
+            return Outline(BINS_PART, TURNED_PART_BEFORE_STUMPS, 0, turned, 16, 1, ranks=ranks)
+    few, enough = STRENGTHS_TWO_CLASSES
+    if few <= strength < enough and descent.fits(encoding, signal):
+        return Outline(BINS_PART, DESCENT_PART_BEFORE_STUMPS, 0, descent, 16, 1, ranks=ranks)
+    if signal < SIGNAL_FOR_TREES_TWO_CLASSES:
+        return _rounds_alone(1)
+    large = signal > LARGE_SIGNAL
+    rounds = _on_public_cells(_for_large_signal(None, signal)) if large else _rounds_alone(2, 30)
+    return _after_descent(rounds, encoding, signal, n_rows)

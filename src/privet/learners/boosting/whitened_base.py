@@ -18,7 +18,7 @@ from privet.errors import ParameterError
 from privet.learners.boosting.cells import BaseTables, CellGrid, in_fixed_point, with_gradients
 from privet.learners.boosting.class_shares import plan_classes
 from privet.learners.boosting.column_sizes import CONSTANT, WEIGHT
-from privet.learners.boosting.descent_base import CLASSES_PART, at_class_shares, step_lengths
+from privet.learners.boosting.descent_base import CLASSES_PART, LEAST_RHO, at_class_shares, step_lengths
 from privet.learners.boosting.gradients import ONE, Huber, Logistic, Softmax
 from privet.learners.boosting.rank_counts import believed, refuse_pure
 from privet.learners.boosting.regression_base import AdditiveBase, cell_values, count_of_products, penalty_of
@@ -36,7 +36,6 @@ LONGEST = 1.5  # of a step, where one would be all the way if the matrix and the
 # Of a usual record; of many classes it is one half where two of them are as likely, and steps must not overshoot there.
 CURVATURE_TWO_CLASSES, CURVATURE_MANY_CLASSES = 0.2, 0.4
 SHAKE = 0.4
-LEAST_RHO = 2.0**-40  # over the square of a unit's steps: with less, noise would be larger than can be drawn
 
 
 @dataclass(frozen=True)
