@@ -1,6 +1,7 @@
 """The tree for a regression target: what it learns, plans, releases, says and exports."""
 
 import json
+import math
 import sqlite3
 from fractions import Fraction
 
@@ -14,7 +15,14 @@ from privet import Categorical, Numeric, PrivaTreeRegressor, Schema
 from privet.errors import ModelFileError, NonPrivateWarning, ParameterError
 from privet.exports import codes_of, onnx_inputs, to_javascript, to_onnx, to_python, to_shap, to_sklearn_tree, to_sql
 from privet.learners.privatree.regression import CELLS, ResidualWindow, find_window, shrunk_means
-from privet.learners.privatree.regression_plan import COUNT_WEIGHT, MOST_CAP, cap_of, regression_budget
+from privet.learners.privatree.regression_plan import (
+    COUNT_WEIGHT,
+    MOST_CAP,
+    cap_of,
+    knee_of,
+    regression_budget,
+    signal_of,
+)
 from privet.models import RegressionForest, model_from_dict, model_to_dict
 from privet.privacy.terms import Share, Terms
 from privet.report import render
@@ -116,16 +124,26 @@ def test_fewer_records_get_fewer_levels_and_no_window():
 
 
 def test_the_more_records_the_higher_is_the_cap_up_to_the_sum_of_squares():
-    whole = Share(epsilon=1)
-
-    def cap(n, criterion="capped", share=whole):
-        return cap_of(criterion, Fraction(1, 5), share, Terms(), n, 0, 1000)
-
-    caps = [cap(n) for n in (10, 1_000, 20_000, 10**9)]
+    signals = [signal_of(Share(epsilon=Fraction(1, 5)), Terms(), n, 0, 1000) for n in (10, 1_000, 20_000, 10**9)]
+    caps = [cap_of("capped", signal) for signal in signals]
     assert caps == sorted(set(caps))
     assert caps[-1] == MOST_CAP
-    assert cap(20_000, "mix") is None
-    assert cap(20_000, share=None) is None
+    assert cap_of("mix", signals[2]) is None
+
+
+def test_a_level_without_noise_scores_squares_and_one_with_no_hint_has_a_middling_cap():
+    whole = Share(epsilon=1)
+    assert signal_of(None, Terms(), None, 0, 1000) == math.inf
+    assert (cap_of("capped", math.inf), knee_of("capped", math.inf)) == (None, RESIDUAL)
+    assert signal_of(whole, Terms(), None, 0, 1000) is None
+    assert 0 < cap_of("capped", None) < MOST_CAP
+    assert 0 < knee_of("mix", None) < RESIDUAL
+
+
+def test_a_level_below_has_half_the_records_and_half_the_signal():
+    above, below = (signal_of(Share(epsilon=1), Terms(), 10_000, level, 1000) for level in (1, 2))
+    assert above == pytest.approx(2 * below)
+    assert signal_of(Share(epsilon=1), Terms("replace"), 10_000, 1, 1000) == pytest.approx(below)
 
 
 def test_a_feature_that_cannot_be_split_leaves_one_leaf():

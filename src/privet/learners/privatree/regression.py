@@ -23,6 +23,7 @@ from privet.learners.privatree.regression_plan import (
     cap_of,
     knee_of,
     regression_budget,
+    signal_of,
     sums_event,
 )
 from privet.learners.privatree.tree import SEARCHES, SEES, GridRule, in_order, stop_bonus_of
@@ -121,13 +122,14 @@ class PrivaTreeForRegression:
             of_tree = f"tree {tree + 1}: " if self._passes > 1 else ""
             levels = []
             for level, level_part in enumerate(budget.levels):
-                of_score = (self.criterion, level_part * scale, part, terms, n_rows, level, n_candidates)
-                cap = cap_of(*of_score)
+                of_choice = times(part, level_part * scale)
+                signal = signal_of(of_choice, terms, n_rows, level, n_candidates)
+                cap = cap_of(self.criterion, signal)
                 levels.append(
                     LevelPlan(
                         terms.choice(
                             f"{of_tree}splits of level {level + 1}",
-                            times(part, level_part * scale),
+                            of_choice,
                             score_range=(deviations(RESIDUAL) if cap is None else LOSSES).range,
                             sees=SEES,
                         ),
@@ -135,7 +137,7 @@ class PrivaTreeForRegression:
                         sums_event(
                             terms, f"{of_tree}centres of level {level + 1}", times(part, budget.centre * scale), SEES
                         ),
-                        knee_of(*of_score),
+                        knee_of(self.criterion, signal),
                         cap,
                     )
                 )
