@@ -32,8 +32,6 @@ CAP_OF_ONE, CAP_POWER, MOST_CAP = 4 / 800**0.75, 0.75, 16.0
 CAP_WITHOUT_HINT, LEAST_CAP = 0.5, 0.01
 LEAST_WINDOW_SIGNAL = 100  # records times epsilon of the window's counts
 
-COUNT_WEIGHT = RESIDUAL // 4  # what a record adds to a node's number of records, beside a residual of up to RESIDUAL
-
 
 @dataclass(frozen=True)
 class RegressionBudget:
@@ -155,12 +153,19 @@ def cap_of(criterion: Criterion, signal: float | None) -> float | None:
 
 
 def sums_event(terms: Terms, name: str, share: Share | None, sees: str) -> Event:
-    """Plan the release of numbers of records and sums of residuals, both at once.
+    """Plan the release of how far the records of nodes are above the lowest residual, and below the highest.
 
-    *Privacy.* A record changes one number by `COUNT_WEIGHT` and one sum by at most `RESIDUAL` either way.
+    Notes
+    -----
+    *Privacy.* A residual r lies from -b to b, where b is `RESIDUAL`. A record adds ``b + r`` to one sum and ``b - r``
+    to another. Neither is below zero, and together they are ``2 b`` whatever r is: that is the L1 norm, and the L2 norm
+    is no more. What two records add differs by ``2 |r - r'|`` in L1, at most the ``4 b`` of two steps, and by the root
+    of ``2 (r - r')^2`` in L2, so that its square is at most ``8 b^2``, twice that of one record.
+
+    Half of both sums together is b times the number of records, and half of their difference is the sum of residuals.
+    So the number is as exact as the sum, which matters in leaves with few records: their mean is one over the other.
     """
-    l1, l2_squared = RESIDUAL + COUNT_WEIGHT, RESIDUAL**2 + COUNT_WEIGHT**2
-    return terms.noise(name, share, l1=l1, l2_squared=l2_squared, signed=True, sees=sees)
+    return terms.noise(name, share, l1=2 * RESIDUAL, l2_squared=4 * RESIDUAL**2, sees=sees)
 
 
 def _leaf_part(share: Share | None, terms: Terms, n_rows: int | None, depth: int) -> Fraction:
