@@ -1,6 +1,7 @@
 """The tree for a regression target: what it learns, plans, releases, says and exports."""
 
 import json
+import math
 import sqlite3
 from fractions import Fraction
 
@@ -13,13 +14,25 @@ import privet
 from privet import Categorical, Numeric, PrivaTreeRegressor, Schema
 from privet.errors import ModelFileError, NonPrivateWarning, ParameterError
 from privet.exports import codes_of, onnx_inputs, to_javascript, to_onnx, to_python, to_shap, to_sklearn_tree, to_sql
-from privet.learners.privatree.regression import CELLS, ResidualWindow, find_window, shrunk_means
-from privet.learners.privatree.regression_plan import COUNT_WEIGHT, MOST_CAP, cap_of, regression_budget
+from privet.learners.privatree.regression import CELLS, ResidualWindow, above_and_below, find_window, shrunk_means
+from privet.learners.privatree.regression_plan import (
+    MOST_CAP,
+    cap_of,
+    knee_of,
+    regression_budget,
+    signal_of,
+    sums_event,
+)
 from privet.models import RegressionForest, model_from_dict, model_to_dict
+from privet.parameters import public_rng
 from privet.privacy.terms import Share, Terms
 from privet.report import render
+from privet.tables import MemoryTable
 from privet.testing import seeded_noise
+from privet.trees.candidates import Candidates
+from privet.trees.residual_growth import ResidualGrowth
 from privet.trees.scores import RESIDUAL
+from privet.trees.structure import FeatureCodes
 
 SCHEMA = Schema(
     {
@@ -116,16 +129,26 @@ def test_fewer_records_get_fewer_levels_and_no_window():
 
 
 def test_the_more_records_the_higher_is_the_cap_up_to_the_sum_of_squares():
-    whole = Share(epsilon=1)
-
-    def cap(n, criterion="capped", share=whole):
-        return cap_of(criterion, Fraction(1, 5), share, Terms(), n, 0, 1000)
-
-    caps = [cap(n) for n in (10, 1_000, 20_000, 10**9)]
+    signals = [signal_of(Share(epsilon=Fraction(1, 5)), Terms(), n, 0, 1000) for n in (10, 1_000, 20_000, 10**9)]
+    caps = [cap_of("capped", signal) for signal in signals]
     assert caps == sorted(set(caps))
     assert caps[-1] == MOST_CAP
-    assert cap(20_000, "mix") is None
-    assert cap(20_000, share=None) is None
+    assert cap_of("mix", signals[2]) is None
+
+
+def test_a_level_without_noise_scores_squares_and_one_with_no_hint_has_a_middling_cap():
+    whole = Share(epsilon=1)
+    assert signal_of(None, Terms(), None, 0, 1000) == math.inf
+    assert (cap_of("capped", math.inf), knee_of("capped", math.inf)) == (None, RESIDUAL)
+    assert signal_of(whole, Terms(), None, 0, 1000) is None
+    assert 0 < cap_of("capped", None) < MOST_CAP
+    assert 0 < knee_of("mix", None) < RESIDUAL
+
+
+def test_a_level_below_has_half_the_records_and_half_the_signal():
+    above, below = (signal_of(Share(epsilon=1), Terms(), 10_000, level, 1000) for level in (1, 2))
+    assert above == pytest.approx(2 * below)
+    assert signal_of(Share(epsilon=1), Terms("replace"), 10_000, 1, 1000) == pytest.approx(below)
 
 
 def test_a_feature_that_cannot_be_split_leaves_one_leaf():
@@ -184,23 +207,49 @@ def test_without_enough_records_the_window_is_the_whole_range():
     assert find_window(_Counts(counts), _Exact(), None) == ResidualWindow(32_768, 32_768)
 
 
+def sums_of(*nodes):
+    """What nodes with these numbers of records and sums of residuals, in units of the reach, release without noise."""
+    return np.array([[(records + total) * RESIDUAL, (records - total) * RESIDUAL] for records, total in nodes])
+
+
 def test_means_are_shrunk_by_how_noisy_they_are_and_exact_without_noise():
-    sums = np.array([[100 * COUNT_WEIGHT, 50 * RESIDUAL], [10_000 * COUNT_WEIGHT, 5_000 * RESIDUAL]])
+    sums = sums_of((100, 50), (10_000, 5_000))
     exact, records = shrunk_means(sums, Terms().noise("sums", None))
     assert exact.tolist() == [0.5, 0.5]
     assert records.tolist() == [100, 10_000]
     few, many = shrunk_means(sums, Terms().noise("sums", Share(epsilon=1), l1=100 * RESIDUAL))[0]
     assert 0 < few < many < 0.5
-    nothing = shrunk_means(np.array([[0, 10]]), Terms().noise("sums", Share(epsilon=1), l1=RESIDUAL))
-    assert [values.tolist() for values in nothing] == [[0.0], [0.0]]
+
+
+def test_a_node_whose_noise_says_fewer_than_no_records_has_none_and_stays_at_its_centre():
+    noise = Terms().noise("sums", Share(epsilon=1), l1=RESIDUAL)
+    means, records = shrunk_means(np.array([[-3 * RESIDUAL, -RESIDUAL]]), noise)
+    assert (means.tolist(), records.tolist()) == ([0.0], [0.0])
 
 
 def test_a_small_node_that_is_surely_far_out_keeps_its_mean_beside_large_ones_that_are_not():
-    sums = np.array([[200 * COUNT_WEIGHT, 160 * RESIDUAL], [10_000 * COUNT_WEIGHT, 0], [200 * COUNT_WEIGHT, RESIDUAL]])
+    sums = sums_of((200, 160), (10_000, 0), (200, 1))
     far, near, unsure = shrunk_means(sums, Terms().noise("sums", Share(epsilon=1), l1=10 * RESIDUAL))[0]
     assert far == pytest.approx(0.8, rel=0.05)
     assert near == 0
     assert 0 <= unsure < 0.002
+
+
+@pytest.mark.parametrize("centre", [0, 20_000, 65_535])
+def test_what_a_record_adds_to_the_sums_of_a_node_is_never_negative_and_as_large_as_planned(centre):
+    encoding = Schema({"x": Numeric(0, 1)}, target=Numeric(0, 1)).encoding(2)
+    candidates = Candidates.all_of(FeatureCodes.of(encoding), public_rng(0))
+    added = []
+    for level in (0, 1, 12_345, 20_000, 20_001, 50_000, 65_535):
+        table = MemoryTable(encoding, np.zeros((1, 1), np.uint8), np.array([level], np.int32))
+        added += above_and_below(ResidualGrowth(table, candidates), np.array([centre]), 30_000).tolist()
+    event = sums_event(Terms(), "sums", Share(epsilon=1), "all records")
+    assert event.sensitivity == 2 * RESIDUAL
+    assert [sum(pair) for pair in added] == [2 * RESIDUAL] * len(added)
+    assert min(min(pair) for pair in added) >= 0
+    apart = max(sum((x - y) ** 2 for x, y in zip(one, other, strict=True)) for one in added for other in added)
+    replaced = sums_event(Terms("replace"), "sums", Share(rho=Fraction(1, 2)), "all records")
+    assert apart <= replaced.parameter  # a variance of the squared distance over twice rho
 
 
 def test_it_goes_to_a_file_and_back(tmp_path):

@@ -9,6 +9,7 @@ either side of the split (`privet.trees.scores.deviations`).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -18,11 +19,11 @@ import numpy as np
 from privet.estimators.learning import Hints, Sharing
 from privet.learners.privatree.plan import LevelPlan, PrivaTreePlan, TreePlan
 from privet.learners.privatree.regression_plan import (
-    COUNT_WEIGHT,
     Criterion,
     cap_of,
     knee_of,
     regression_budget,
+    signal_of,
     sums_event,
 )
 from privet.learners.privatree.tree import SEARCHES, SEES, GridRule, in_order, stop_bonus_of
@@ -121,13 +122,14 @@ class PrivaTreeForRegression:
             of_tree = f"tree {tree + 1}: " if self._passes > 1 else ""
             levels = []
             for level, level_part in enumerate(budget.levels):
-                of_score = (self.criterion, level_part * scale, part, terms, n_rows, level, n_candidates)
-                cap = cap_of(*of_score)
+                of_choice = times(part, level_part * scale)
+                signal = signal_of(of_choice, terms, n_rows, level, n_candidates)
+                cap = cap_of(self.criterion, signal)
                 levels.append(
                     LevelPlan(
                         terms.choice(
                             f"{of_tree}splits of level {level + 1}",
-                            times(part, level_part * scale),
+                            of_choice,
                             score_range=(deviations(RESIDUAL) if cap is None else LOSSES).range,
                             sees=SEES,
                         ),
@@ -135,7 +137,7 @@ class PrivaTreeForRegression:
                         sums_event(
                             terms, f"{of_tree}centres of level {level + 1}", times(part, budget.centre * scale), SEES
                         ),
-                        knee_of(*of_score),
+                        knee_of(self.criterion, signal),
                         cap,
                     )
                 )
@@ -182,7 +184,12 @@ class _TreeGrowth:
         """Grow the open nodes and all below them; return the leaves that they become."""
         growth, release, tree = self.growth, self.release, self.tree
         if level == len(tree.levels):
-            return [(growth.open_trees, self._leaves(self._sums(centres, self._leaf_reach), centres, tree.leaves))]
+            return [
+                (
+                    growth.open_trees,
+                    self._leaves(above_and_below(growth, centres, self._leaf_reach), centres, tree.leaves),
+                )
+            ]
         here, scope = tree.levels[level], tree.stop_or_go_on(level)
         assert here.centres is not None
         centres = self._centres(centres, here.centres)
@@ -193,7 +200,7 @@ class _TreeGrowth:
         bonus = stop_bonus_of(growth.n_candidates, here.choice)
         chosen = release.choose(self._scores(here, centres, bonus), here.choice)
         stopped, trees = chosen == growth.n_candidates, np.array(growth.open_trees)
-        sums = self._sums(centres, self._leaf_reach)[stopped]
+        sums = above_and_below(growth, centres, self._leaf_reach)[stopped]
         growth.split(chosen)
         leaves: list[GrownLeaves] = []
         with release.parallel(scope):
@@ -217,15 +224,9 @@ class _TreeGrowth:
     def _leaf_reach(self) -> int:
         return min(int(self.window.reach * LEAF_REACH), self.n_levels)
 
-    def _sums(self, centres: IntArray, reach: int) -> IntArray:
-        """Return numbers of records and sums of residuals, weighted as they are released."""
-        sums = self.growth.sums(centres, reach)
-        sums[:, 0] *= COUNT_WEIGHT
-        return sums
-
     def _centres(self, centres: IntArray, event: Event) -> IntArray:
         """Release the mean of every open node, and return it as the node's centre."""
-        released = self.release.noisy(self._sums(centres, self.window.reach), event)
+        released = self.release.noisy(above_and_below(self.growth, centres, self.window.reach), event)
         moved, _ = shrunk_means(released, event)
         return np.rint(self._held(centres + moved * self.window.reach)).astype(np.int64)
 
@@ -264,6 +265,15 @@ def find_window(table: Table, release: Release, event: Event | None) -> Residual
     return ResidualWindow(round(centre), min(round(reach), whole.reach))
 
 
+def above_and_below(growth: ResidualGrowth, centres: IntArray, reach: int) -> IntArray:
+    """Return how far all records of each open node are above the lowest residual, and below the highest, added up.
+
+    *Privacy.* Exact. What a record adds is bounded where the release of the sums is planned (`sums_event`).
+    """
+    records, residuals = growth.sums(centres, reach).T
+    return np.column_stack([RESIDUAL * records + residuals, RESIDUAL * records - residuals])
+
+
 def shrunk_means(released: IntArray, event: Event) -> tuple[Floats, Floats]:
     """Return the mean residual of each node in units of the reach, shrunk by how noisy it is, and numbers of records.
 
@@ -276,11 +286,10 @@ def shrunk_means(released: IntArray, event: Event) -> tuple[Floats, Floats]:
 
     *Privacy.* Post-processing of released sums.
     """
-    noise = event.deviation / RESIDUAL
-    records = np.maximum(released[:, 0] / COUNT_WEIGHT, 0.0)
-    # A number below its own noise is known to be small, not how small.
-    n = np.maximum(records, max(1.0, event.deviation / COUNT_WEIGHT))
-    total = released[:, 1] / RESIDUAL
+    above, below = np.maximum(released, 0).T / RESIDUAL  # what either is without noise is not below zero
+    records, total = (above + below) / 2, (above - below) / 2
+    noise = event.deviation / RESIDUAL / math.sqrt(2)  # of both
+    n = np.maximum(records, max(1.0, noise))  # a number below its own noise is known to be small, not how small
     if not noise:
         return np.clip(total / n, -1.0, 1.0), records
     spread = max(0.0, float((total**2 - noise**2).sum())) / float((n**2).sum())

@@ -9,7 +9,7 @@ from typing import Literal
 
 from privet.learners.privatree.plan import rate
 from privet.privacy.events import Event
-from privet.privacy.terms import Share, Terms
+from privet.privacy.terms import Share, Terms, times
 from privet.trees.scores import RESIDUAL
 
 Criterion = Literal["capped", "mix", "squares", "deviations"]
@@ -21,8 +21,8 @@ LEAF_NEED = 60  # records of a leaf times its epsilon: its mean is then off by s
 CENTRE_PART, MOST_CENTRE_PART = Fraction(3, 100), Fraction(1, 5)  # for each level, and for all of them
 LEVEL_GROWTH = Fraction(3, 2)  # what a level gets over the one above it, whose nodes have more records
 
-# Of a level: the records of an average node, times the rate of its selection over the logarithm of the number of
-# candidates. Below the first a level only adds noise; at the second the score is the sum of squares.
+# Of a level's signal (`signal_of`). Below the first a level only adds noise; at the second the score is the sum of
+# squares.
 LEAST_SIGNAL, SQUARES_FROM = 12, 500
 KNEE_WITHOUT_HINT = Fraction(1, 10)
 
@@ -31,8 +31,6 @@ KNEE_WITHOUT_HINT = Fraction(1, 10)
 CAP_OF_ONE, CAP_POWER, MOST_CAP = 4 / 800**0.75, 0.75, 16.0
 CAP_WITHOUT_HINT, LEAST_CAP = 0.5, 0.01
 LEAST_WINDOW_SIGNAL = 100  # records times epsilon of the window's counts
-
-COUNT_WEIGHT = RESIDUAL // 4  # what a record adds to a node's number of records, beside a residual of up to RESIDUAL
 
 
 @dataclass(frozen=True)
@@ -100,57 +98,74 @@ def regression_budget(
         return _leaf_part(of_tree, terms, n_rows, depth)
 
     depth = max_depth
-    while depth > 1 and of_tree is not None and n_rows is not None:
-        divided = _levels(depth, window, leaves(depth), quantiles)
-        if _signal(of_tree, divided.levels[-1], terms, n_rows, depth - 1, n_candidates) >= LEAST_SIGNAL:
+    while depth > 1:
+        last = _levels(depth, window, leaves(depth), quantiles).levels[-1]
+        signal = signal_of(times(of_tree, last), terms, n_rows, depth - 1, n_candidates)
+        if signal is None or signal >= LEAST_SIGNAL:
             break
         depth -= 1
     return _levels(depth, window, leaves(depth), quantiles)
 
 
-def knee_of(
-    criterion: Criterion,
-    part: Fraction,
-    share: Share | None,
-    terms: Terms,
-    n_rows: int | None,
-    level: int,
-    n_candidates: int,
-) -> int:
-    """Return the knee of a level's score: the more signal there is, the nearer to the sum of squares."""
-    if criterion not in ("mix", "capped") or share is None:
-        return 1 if criterion == "deviations" else RESIDUAL
+def signal_of(share: Share | None, terms: Terms, n_rows: int | None, level: int, n_candidates: int) -> float | None:
+    """Return how well the selection of a level can tell splits from the noise.
+
+    The records of an average node, times the rate of the selection, over the logarithm of the number of candidates:
+    infinite without privacy, None if the number of records is not known.
+
+    Parameters
+    ----------
+    share : Share or None
+        What pays for the level's selection; None without privacy.
+    terms, n_rows, n_candidates
+        As for `regression_budget`.
+    level : int
+        The number of levels above it.
+    """
+    if share is None:
+        return math.inf
     if n_rows is None:
-        return int(KNEE_WITHOUT_HINT * RESIDUAL)
-    strength = _signal(share, part, terms, n_rows, level, n_candidates) / SQUARES_FROM
-    return max(1, min(RESIDUAL, round(strength * RESIDUAL)))
-
-
-def cap_of(
-    criterion: Criterion,
-    part: Fraction,
-    share: Share | None,
-    terms: Terms,
-    n_rows: int | None,
-    level: int,
-    n_candidates: int,
-) -> float | None:
-    """Return the cap of a level's losses: the more signal there is, the nearer to the sum of squares."""
-    if criterion != "capped" or share is None:
         return None
-    if n_rows is None:
+    of_node = n_rows / float(terms.steps * 2**level)
+    return of_node * rate(share) / math.log(max(2, n_candidates))
+
+
+def knee_of(criterion: Criterion, signal: float | None) -> int:
+    """Return the knee of a level's score: the more signal there is, the nearer to the sum of squares."""
+    if criterion not in ("mix", "capped"):
+        return 1 if criterion == "deviations" else RESIDUAL
+    if signal is None:
+        return int(KNEE_WITHOUT_HINT * RESIDUAL)
+    return max(1, round(min(1.0, signal / SQUARES_FROM) * RESIDUAL))
+
+
+def cap_of(criterion: Criterion, signal: float | None) -> float | None:
+    """Return the cap of a level's losses: the more signal there is, the nearer to the sum of squares.
+
+    None for scores of residuals. Without privacy, the sum of squared residuals is what "capped" stands for.
+    """
+    if criterion != "capped" or signal == math.inf:
+        return None
+    if signal is None:
         return CAP_WITHOUT_HINT
-    cap: float = CAP_OF_ONE * _signal(share, part, terms, n_rows, level, n_candidates) ** CAP_POWER
+    cap: float = CAP_OF_ONE * signal**CAP_POWER
     return min(MOST_CAP, max(LEAST_CAP, cap))
 
 
 def sums_event(terms: Terms, name: str, share: Share | None, sees: str) -> Event:
-    """Plan the release of numbers of records and sums of residuals, both at once.
+    """Plan the release of how far the records of nodes are above the lowest residual, and below the highest.
 
-    *Privacy.* A record changes one number by `COUNT_WEIGHT` and one sum by at most `RESIDUAL` either way.
+    Notes
+    -----
+    *Privacy.* A residual r lies from -b to b, where b is `RESIDUAL`. A record adds ``b + r`` to one sum and ``b - r``
+    to another. Neither is below zero, and together they are ``2 b`` whatever r is: that is the L1 norm, and the L2 norm
+    is no more. What two records add differs by ``2 |r - r'|`` in L1, at most the ``4 b`` of two steps, and by the root
+    of ``2 (r - r')^2`` in L2, so that its square is at most ``8 b^2``, twice that of one record.
+
+    Half of both sums together is b times the number of records, and half of their difference is the sum of residuals.
+    So the number is as exact as the sum, which matters in leaves with few records: their mean is one over the other.
     """
-    l1, l2_squared = RESIDUAL + COUNT_WEIGHT, RESIDUAL**2 + COUNT_WEIGHT**2
-    return terms.noise(name, share, l1=l1, l2_squared=l2_squared, signed=True, sees=sees)
+    return terms.noise(name, share, l1=2 * RESIDUAL, l2_squared=4 * RESIDUAL**2, sees=sees)
 
 
 def _leaf_part(share: Share | None, terms: Terms, n_rows: int | None, depth: int) -> Fraction:
@@ -169,11 +184,6 @@ def _levels(depth: int, window: Fraction, leaves: Fraction, quantiles: bool) -> 
     weights = [LEVEL_GROWTH**level for level in range(depth)]
     levels = tuple((left - of_quantiles) * weight / sum(weights) for weight in weights)
     return RegressionBudget(window, of_quantiles, levels, centre, leaves)
-
-
-def _signal(share: Share, part: Fraction, terms: Terms, n_rows: int, level: int, n_candidates: int) -> float:
-    of_node = n_rows / float(terms.steps * 2**level)
-    return of_node * rate(share * part) / math.log(max(2, n_candidates))
 
 
 def _pays_for_window(share: Share | None, terms: Terms, n_rows: int | None) -> bool:

@@ -54,8 +54,9 @@ class PrivaTreeRegressor(PrivateRegressor):
     -----
     *Privacy.* The schema declares the neighbours. *Window*: counts of 64 equal cells of the target's range, of
     sensitivity one, tell where most values are (a twentieth of the budget, where there is enough data for it).
-    *Centres*: each node of a level releases its number of records and the sum of their residuals: targets less the
-    parent's centre, held within the window's width. A record changes the two by a fixed weight and by at most one unit
+    *Centres*: each node of a level releases how far its records' residuals, targets less the parent's centre, held
+    within the window's width, are above the lowest and below the highest that they can be. What a record adds to
+    the two sums together is the same for every record, and neither part is negative
     (`privet.learners.privatree.regression_plan.sums_event`); nodes of a level are disjoint. *Splits*: one selection a
     level. A record has a loss for each value that a child may have, from 0 to a public cap, by a table that follows
     from released centre and window. A child scores minus the least loss that one value has for all of its records, so
