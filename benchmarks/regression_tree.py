@@ -151,8 +151,8 @@ def page(rows: pd.DataFrame) -> str:
     lines = [
         "# One readable tree for a regression target",
         "",
-        f"Mean R2 on test records of {rows['split'].nunique()} splits, with {FITS} private trees on each (diamonds:",
-        "one). By `benchmarks/regression_tree.py`.",
+        f"Mean R2 on test records of {rows['split'].nunique()} splits, with {FITS} private trees on each. By",
+        "`benchmarks/regression_tree.py`.",
         "*Without* is scikit-learn's `DecisionTreeRegressor` of the same depth; then what `PrivaTreeRegressor` reaches",
         "at each epsilon, pure and with delta 1e-6. An asterisk marks data sets that were in sight when its constants",
         "were chosen.",
