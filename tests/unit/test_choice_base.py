@@ -12,6 +12,7 @@ from privet.learners.boosting.choice_base import (
     CURVE_CELLS,
     FIRST_STEP,
     ChoiceBase,
+    SoftSteps,
     column_groups,
     columns_for_curves,
     smoothed,
@@ -123,6 +124,74 @@ def test_no_record_moves_what_is_chosen_by_or_released_by_more_than_is_paid_for(
         if not chosen:
             lost = np.abs(changes).sum(axis=1).max() / event.parameter
         assert 0.7 < lost / event.cost.epsilon <= 1
+
+
+def fine_grid():
+    """A number of a hundred cells with missing values, one without, and a category."""
+    features = {"x": Numeric(0, 1, bins=100, missing=True), "y": Numeric(0, 1, bins=40), "c": Categorical(list("abcd"))}
+    encoding = Schema(features, target=Numeric(0, 1)).encoding(8)
+    return encoding, CellGrid.of(encoding, {})
+
+
+def test_a_soft_step_is_the_mean_of_steps_at_cuts_on_either_side():
+    _, grid = fine_grid()
+    candidates = grid.candidates(public_rng(0))
+    soft = SoftSteps.of(candidates.walks, grid.domains.ordered)
+    hard = np.random.default_rng(0).integers(-(2**40), 2**40, len(candidates) + 1)
+    means, reaches = soft.means(hard), []
+    assert means[0] == hard[0]
+    for candidate in range(len(candidates)):
+        places = soft.places(candidate)
+        splits = [candidates.split(place) for place in places]
+        assert len({(type(split), split.feature, getattr(split, "missing_first", None)) for split in splits}) == 1
+        assert places[len(places) // 2] == candidate, "as many on either side"
+        assert means[candidate + 1] == int(sum(hard[1:][place] for place in places)) // len(places)
+        reaches.append(len(places) // 2)
+    of_x = [reach for place, reach in enumerate(reaches) if candidates.split(place).feature == 0]
+    assert max(of_x) == 99 // 16
+    assert max(reaches[len(of_x) :]) == 39 // 16
+    assert reaches[98] == reaches[99] == 0, "the last cut, and all that is present against missing"
+
+
+def test_no_record_moves_a_soft_step_by_more_than_a_hard_one():
+    """Every record of a fine grid with residuals cut off on either side, beside others whose means are rounded."""
+    encoding, grid = fine_grid()
+    terms, base = Terms(), ChoiceBase(1)
+    event = base.plan(encoding, terms, Allowance.of(1.0).whole).steps[0]
+    rng = np.random.default_rng(1)
+
+    def seen(codes, shares):
+        target = np.rint(65_535 * np.asarray(shares)).astype(np.int32)
+        table = MemoryTable(encoding, np.array(codes, dtype=np.uint8).T.copy(), target).derive(CELL_STATE, grid.cells)
+        release, start = Watching(), without_base(encoding, grid, np.array([0.5]), 1.0)
+        base.run(table, release, base.plan(encoding, terms, None), grid, start, LOSS, public_rng(0))
+        return release.seen[0]
+
+    others = [[int(rng.integers(101)), int(rng.integers(40)), int(rng.integers(4))] for _ in range(7)]
+    shares = rng.random(7).tolist()
+    before = seen(others, shares)
+    widest = 0
+    for x, share in product(range(101), (0.0, 0.47, 1.0)):
+        moved = seen([*others, [x, x % 40, x % 4]], [*shares, share]) - before
+        assert np.abs(moved).max() <= ONE
+        widest = max(widest, np.ptp(moved))
+    assert widest * event.parameter <= event.cost.epsilon
+    assert widest == 2 * ONE
+
+
+def test_a_step_of_a_fine_feature_is_a_ramp_of_the_public_size():
+    encoding, grid = fine_grid()
+    codes = np.array([[code, 0, 0] for code in range(100)] * 5, dtype=np.uint8).T.copy()
+    target = np.where(codes[0] < 50, 15_000, 50_000).astype(np.int32)
+    table, base = MemoryTable(encoding, codes, target).derive(CELL_STATE, grid.cells), ChoiceBase(1)
+    start = without_base(encoding, grid, np.array([0.5]), 1.0)
+    plan = base.plan(encoding, Terms(), None)
+    found = base.run(table, open_release(Ledger(Terms(), None)), plan, grid, start, LOSS, public_rng(0))
+    step, ramp = FIRST_STEP * (LOSS.part / 2), found.tables[:100, 0] / (1 << 16)
+    np.testing.assert_allclose(ramp[[0, 40, 59, 99]], [-step, -step, step, step], atol=2e-5)
+    assert (np.diff(ramp) >= 0).all()
+    assert 10 <= (np.diff(ramp) > 0).sum() <= 13
+    assert not found.tables[101:].any()
 
 
 def test_the_parts_add_up_and_what_is_planned_is_what_is_charged():

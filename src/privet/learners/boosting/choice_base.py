@@ -36,7 +36,8 @@ from privet.trees.candidates import Walk
 from privet.trees.structure import FeatureCodes, Subset
 
 # Found on the sets that docs/learners/boosting.md names. Distances are in units of that between the outer quartiles.
-FIRST_STEP, SHORTER = 0.27, 0.3  # step k is FIRST_STEP / (1 + SHORTER k)
+FIRST_STEP, SHORTER = 0.33, 0.2  # step k is FIRST_STEP / (1 + SHORTER k)
+SOFTNESS = 16  # of a numeric feature's cuts, a step is the mean of those that are one in this many away or nearer
 STEPS_PART = Fraction(1, 2)  # of the budget of a base that has curves
 SECOND_CURVE_PART = Fraction(2, 5)  # of what two curves have together
 CHOICE_PART = Fraction(1, 4)  # of a curve's budget: which column
@@ -88,7 +89,9 @@ class ChoiceBase:
 
     A *step* has as candidates all divisions of the records by one feature, each with either side going up, and all
     records going up or down. A candidate's score is the sum of g over one side less that over the other: a record moves
-    it by g, up or down, so by at most one either way, and the range is 2. How far a step goes is public.
+    it by g, up or down, so by at most one either way, and the range is 2. How far a step goes is public. A *soft* step
+    is the mean of steps at neighbouring cuts, which are public: a record moves the mean of their scores by no more than
+    it moves one of them, and the whole part of it as well, since one is a whole number of the units that g is in.
 
     The *column* of a curve is chosen by the sum over its cells of the absolute value of the cell's sum of g. A record
     is in one cell of every column, whose absolute value it moves by at most one either way: range 2. The *sums* of the
@@ -138,7 +141,10 @@ class ChoiceBase:
         table = table.derive(NODE_STATE, AllAtRoot())
         for number, event in enumerate(plan.steps):
             candidates = grid.candidates(rng)
-            contrasts = _contrasts(_sums_by_cell(table, base, grid, narrowed(wide)), candidates.walks, offsets)
+            soft = SoftSteps.of(candidates.walks, grid.domains.ordered)
+            contrasts = soft.means(
+                _contrasts(_sums_by_cell(table, base, grid, narrowed(wide)), candidates.walks, offsets)
+            )
             chosen = int(release.choose(np.concatenate([-contrasts, contrasts])[np.newaxis], event)[0])
             # A gradient is a score less a target: candidates of the first half have the first side go up.
             down, candidate = divmod(chosen, contrasts.size)
@@ -147,12 +153,12 @@ class ChoiceBase:
             if candidate == 0:
                 base = replace(base, start=base.start + length)
                 continue
-            split = candidates.split(candidate - 1)
-            _, (second,) = candidates.sides([split])
+            splits = [candidates.split(place) for place in soft.places(candidate - 1)]
+            _, second = candidates.sides(splits)
             # the codes that were added up first: of a subset those in it, which are its second child
-            first = second if isinstance(split, Subset) else ~second
-            tables, begin, end = base.tables.copy(), offsets[split.feature], offsets[split.feature + 1]
-            tables[begin:end, 0] += np.where(first[: end - begin], length, -length)
+            first = second if isinstance(splits[0], Subset) else ~second
+            tables, begin, end = base.tables.copy(), offsets[splits[0].feature], offsets[splits[0].feature + 1]
+            tables[begin:end, 0] += np.rint(length * (2 * first[:, : end - begin].mean(axis=0) - 1)).astype(np.int64)
             base = replace(base, tables=tables)
         groups = column_groups(grid, columns_for_curves(table.encoding))
         for curve in plan.curves:
@@ -173,6 +179,45 @@ class ChoiceBase:
     def __str__(self) -> str:
         curves = ("", ", then a curve of one column", ", then curves of two columns")[self.curves]
         return f"{self.steps} steps of a public size, each a choice{curves}"
+
+
+@dataclass(frozen=True, eq=False)
+class SoftSteps:
+    """Which candidates each candidate is the mean of: the nearest cuts of the same walk, as many on either side.
+
+    Attributes
+    ----------
+    first, last : int64 arrays
+        The first and the last of them; a category, and "missing or not", are alone.
+    """
+
+    first: IntArray
+    last: IntArray
+
+    @staticmethod
+    def of(walks: Sequence[Walk], ordered: NDArray[np.bool_]) -> SoftSteps:
+        """Look a 16th of the cuts either way, and less far near the ends; known from the schema alone."""
+        reaches = []
+        for walk in walks:
+            reach, places = np.zeros(len(walk), np.int64), np.arange(len(walk))
+            if ordered[walk.feature]:
+                n_cuts = len(walk) - (walk.places[-1] == len(walk.codes) - 1)  # all that is present against missing
+                inner = np.minimum(places, n_cuts - 1 - places)[:n_cuts]
+                reach[:n_cuts] = np.minimum(inner, n_cuts // SOFTNESS)
+            reaches.append(reach)
+        reach = np.concatenate([np.zeros(0, np.int64), *reaches])
+        place = np.arange(reach.size)
+        return SoftSteps(place - reach, place + reach)
+
+    def means(self, contrasts: IntArray) -> IntArray:
+        """Return the whole part of each candidate's mean; what comes first, the sum of all records, stays."""
+        sums = np.concatenate([[0], np.cumsum(contrasts[1:])])
+        means = (sums[self.last + 1] - sums[self.first]) // (self.last - self.first + 1)
+        return np.append(contrasts[0], means)
+
+    def places(self, candidate: int) -> range:
+        """Return the candidates that this one is the mean of."""
+        return range(int(self.first[candidate]), int(self.last[candidate]) + 1)
 
 
 def columns_for_curves(encoding: Encoding) -> list[int]:
