@@ -47,7 +47,8 @@ SAMPLES: dict[str, tuple[int, ...]] = {
     "segment, classes 0 to 2": (1_800,),
     "segment, classes 0, 3, 6": (500,),
     "made up, 24 lines and waves": (3_000,),
-    "made up, 40 lines": (2_000,),
+    "made up, 40 lines": (2_000, 3_000),
+    "made up, 57 lines and waves": (1_000, 12_000),
     "bushes, 2 classes, 10 features": (3_000, 12_000),
     "bushes, 2 classes, 30 features": (3_000, 12_000),
     "car": (400, 1_380),
@@ -134,7 +135,7 @@ def planned(way: str, n_rows: int) -> ExitStack:
     found = ExitStack()
     found.enter_context(mock.patch("privet.learners.boosting.learner.outline", begin))
     if way == STUMPS:
-        for strengths in ("STRENGTHS_TWO_CLASSES", "STRENGTHS_TWO_CLASSES_TURNED", "STRENGTHS_FEW_FEATURES"):
+        for strengths in ("STRENGTHS_TWO_CLASSES", "STRENGTHS_FEW_FEATURES"):
             found.enter_context(mock.patch.object(outline, strengths, (0, 0)))
         found.enter_context(mock.patch.object(outline, "STRENGTH_FOR_PRODUCTS", 0))
     elif way != HISTOGRAMS:  # Gaussian noise is needed

@@ -51,7 +51,7 @@ COLUMNS = [
 ]
 ZONES = (0, 0.1, 0.2, 0.5, 1, 2, 5, 20, 1e9)  # of n^2 rho over the cube of the columns
 LEAST_STRENGTH = {2: outline.STRENGTHS_TWO_CLASSES[0], 3: outline.STRENGTHS_MANY_CLASSES[0]}
-MOST_STRENGTH = {2: outline.STRENGTHS_TWO_CLASSES_TURNED[1], 3: float("inf")}
+MOST_STRENGTH = {2: outline.STRENGTHS_TWO_CLASSES[1], 3: float("inf")}
 
 
 def planned(way: str, n_rows: int) -> ExitStack:

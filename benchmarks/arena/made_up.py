@@ -1,4 +1,4 @@
-"""Made-up tables of 20,000 to 200,000 records, for rules that are not to be chosen on the arena's own large tables.
+"""Made-up tables of 20,000 to 500,000 records, for rules that are not to be chosen on the arena's own large tables.
 
 What large tables have: places whose neighbourhood counts, long tails, categories that go together, and effects that
 only combinations of features have.
@@ -88,7 +88,7 @@ def ground(rng: Random, n: int, n_classes: int) -> tuple[pd.DataFrame, np.ndarra
     scores = 2 * np.log([0.36, 0.48, 0.06, 0.01, 0.02, 0.03, 0.04]) + 0.8 * rng.normal(size=(30, 7))[soil]
     for k in range(7):
         line = x[:, :3] @ rng.normal(size=3)
-        scores[:, k] += 2.5 * line / line.std() + 2 * _random_trees(rng, np.c_[x, area]) + np.sin(2 * x[:, k])
+        scores[:, k] += 2.5 * line / line.std() + 2 * random_trees(rng, np.c_[x, area]) + np.sin(2 * x[:, k])
     label = (1.5 * scores + rng.gumbel(size=(n, 7))).argmax(axis=1)
     frame = pd.DataFrame(x, columns=[f"x{j}" for j in range(10)])
     frame["area"] = np.array(list("abcd"), object)[area]
@@ -96,7 +96,8 @@ def ground(rng: Random, n: int, n_classes: int) -> tuple[pd.DataFrame, np.ndarra
     return frame, (label == np.bincount(label).argmax()).astype(np.int64) if n_classes == 2 else label
 
 
-def _random_trees(rng: Random, x: np.ndarray) -> np.ndarray:
+def random_trees(rng: Random, x: np.ndarray) -> np.ndarray:
+    """Return the sum of twelve trees of depth five with random splits and leaves, with mean zero and deviation one."""
     total = np.zeros(len(x))
     for _ in range(12):
         node = np.zeros(len(x), np.int64)
@@ -122,6 +123,8 @@ TABLES: dict[str, tuple[Callable[[Random, int], tuple[pd.DataFrame, np.ndarray]]
     "ground, 7 classes": (partial(ground, n_classes=7), 40_000),
     "more ground, 2 classes": (partial(ground, n_classes=2), 200_000),
     "more ground, 7 classes": (partial(ground, n_classes=7), 200_000),
+    "much ground, 2 classes": (partial(ground, n_classes=2), 500_000),
+    "much ground, 7 classes": (partial(ground, n_classes=7), 500_000),
 }
 
 

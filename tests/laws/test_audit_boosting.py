@@ -233,6 +233,23 @@ def test_splits_that_a_level_shares_stay_within_the_claim(delta, factor, neighbo
     assert found.loss > 0.45 * found.claimed
 
 
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("factor", [0.0, 5.0])
+def test_shared_splits_of_a_number_stay_within_the_claim(factor, neighbours, monkeypatch):
+    force_noise(monkeypatch, factor)
+    window_part = Fraction(1, 20)
+    two_levels = Outline(
+        *(Fraction(0), Fraction(0), 0, None, 1, 2, SPLIT_PART), window_part=window_part, shared_splits=True
+    )
+    monkeypatch.setattr("privet.learners.boosting.learner.outline_for_regression", lambda *_: two_levels)
+    schema = Schema(TWO, target=Numeric(0, 1), neighbours=neighbours)
+    watched = Subject(Boosting(), schema, Allowance.of(2.0, 1e-6), hints=Hints(n_rows=100))
+    assert "one split for each level" in str(watched._public[2].facts["rounds"])
+    found = exact_audit(watched, 2)
+    assert not found.refuted
+    assert found.loss > 0.3 * found.claimed
+
+
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_half_the_range_of_shared_splits_would_be_refuted(delta, monkeypatch):
     """All of the budget is for the choices, or what is left over would make up for it."""

@@ -8,6 +8,7 @@ zCDP. The constants were found on data sets that docs/learners/boosting.md names
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -50,15 +51,14 @@ SIGNAL_FOR_ZCDP, SIGNAL_FOR_ZCDP_MANY_FEATURES = 150, 600  # two classes: below,
 SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
 # The strength of a signal (`strength_of`) between which gradient descent does best: many classes, alone; two classes
 # of many features, before stumps.
-STRENGTHS_MANY_CLASSES, STRENGTHS_TWO_CLASSES, STRENGTHS_TWO_CLASSES_TURNED = (50, 30_000), (500, 10_000), (500, 30_000)
+STRENGTHS_MANY_CLASSES, STRENGTHS_TWO_CLASSES = (50, 30_000), (500, 30_000)
 # Two classes of few features: the strengths between which descent does best alone; and from which on a regression in
 # one shot, for less of the budget, does as well before trees.
 STRENGTHS_FEW_FEATURES, STRENGTH_FOR_PRODUCTS = (500, 60_000), 600_000
 SIGNAL_FOR_TURNING = 1 / 2  # n^2 rho of what descent has, times the cube of the columns: from here on they are turned
 LARGE_SIGNAL = 1_000_000  # deeper trees, each level of which shares one split, and finer cells
-SIGNAL_FOR_DEPTH_FIVE = 20_000_000  # from here on there are more rounds, too, by the fourth root of the signal
-FEWEST_ROUNDS, MOST_ROUNDS = 30, 60  # for a large signal
-SIGNAL_FOR_OWN_SPLITS = 4_000_000_000  # so much that each node can choose for itself
+SIGNAL_FOR_DEPTH_FIVE, TIMES_FOR_A_LEVEL = 20_000_000, 40  # so many times the signal for each level more
+FEWEST_ROUNDS, MOST_ROUNDS, MOST_LEVELS = 30, 200, 8  # for a large signal; rounds go by its fourth root
 SIGNAL_FOR_EACH_COLUMN = 5_000  # two classes with many features: a base by gradient descent
 
 
@@ -203,16 +203,20 @@ def descent_part(signal: float) -> Fraction:
     return LARGE_SIGNAL_DESCENT_PART if signal > LARGE_SIGNAL else DESCENT_PART
 
 
-def _for_large_signal(base: AdditiveBase | None, signal: float) -> Outline:
-    """Return rounds for a large signal under zCDP: levels share their splits, until the signal is very large.
+def rounds_and_depth(signal: float) -> tuple[int, int]:
+    """Return the most rounds and the levels of their trees for a large signal under zCDP; levels share their splits.
 
     One choice for all nodes of a level sees all records, where a node of the lower levels has few. A tree of such
-    splits can say less, which counts once hardly any choice is noise.
+    splits says less than one whose nodes choose for themselves, and more and deeper trees make up for that.
     """
-    more = (signal / SIGNAL_FOR_DEPTH_FIVE) ** 0.25
-    n_trees = int(min(max(FEWEST_ROUNDS * more, FEWEST_ROUNDS), MOST_ROUNDS))
-    rounds = _binned(base, LARGE_SIGNAL_BASE_PART, n_trees, 5 if more > 1 else 4, LARGE_QUANTILE_LEVELS)
-    return replace(rounds, shared_splits=signal < SIGNAL_FOR_OWN_SPLITS)
+    times = signal / SIGNAL_FOR_DEPTH_FIVE
+    n_trees = min(max(FEWEST_ROUNDS * times**0.25, FEWEST_ROUNDS), MOST_ROUNDS)
+    return int(n_trees), min(5 + math.floor(math.log(times, TIMES_FOR_A_LEVEL)), MOST_LEVELS)
+
+
+def _for_large_signal(base: AdditiveBase | None, signal: float) -> Outline:
+    rounds = _binned(base, LARGE_SIGNAL_BASE_PART, *rounds_and_depth(signal), LARGE_QUANTILE_LEVELS)
+    return replace(rounds, shared_splits=True)
 
 
 def _on_public_cells(rounds: Outline) -> Outline:
@@ -297,14 +301,13 @@ def _two_classes_many_features(encoding: Encoding, signal: float, n_rows: int) -
     """Return descent before stumps, which find what is in a single feature of many; stumps alone where it is lost."""
     strength, ranks = strength_of(encoding, signal), RankCounts(n_rows)
     descent = DescentBase(n_rows, DESCENT_STEPS_LONG)
-    few, enough = STRENGTHS_TWO_CLASSES_TURNED
+    few, enough = STRENGTHS_TWO_CLASSES
     if few <= strength < enough:
         turned = _turned(encoding, signal * float(TURNED_PART_BEFORE_STUMPS), n_rows)
         if turned is not None:
             return Outline(BINS_PART, TURNED_PART_BEFORE_STUMPS, 0, turned, 16, 1, ranks=ranks)
-    few, enough = STRENGTHS_TWO_CLASSES
-    if few <= strength < enough and descent.fits(encoding, signal):
-        return Outline(BINS_PART, DESCENT_PART_BEFORE_STUMPS, 0, descent, 16, 1, ranks=ranks)
+        if descent.fits(encoding, signal):
+            return Outline(BINS_PART, DESCENT_PART_BEFORE_STUMPS, 0, descent, 16, 1, ranks=ranks)
     if signal < SIGNAL_FOR_TREES_TWO_CLASSES:
         return _rounds_alone(1)
     large = signal > LARGE_SIGNAL

@@ -7,6 +7,7 @@ constants were found on data sets that docs/learners/boosting.md names.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 from privet.learners.boosting.choice_base import ChoiceBase
@@ -14,11 +15,13 @@ from privet.learners.boosting.gradients import Norm
 from privet.learners.boosting.outline import (
     ALL,
     BINS_PART,
+    LARGE_SIGNAL,
     MANY_FEATURES,
     NOTHING,
     QUANTILE_LEVELS,
     START_PART,
     Outline,
+    rounds_and_depth,
     signal_of,
 )
 from privet.learners.boosting.rank_counts import RankCounts
@@ -32,12 +35,12 @@ from privet.trees.structure import FeatureCodes
 WINDOW_PART, SMALL_SIGNAL_WINDOW_PART = Fraction(1, 20), Fraction(3, 20)
 DESCENT_STEPS, PAIRS_PART = 24, Fraction(1, 8)  # gradient descent in turned columns, and what turns them
 RANKS_PART, RANK_CELLS, RANK_LEVELS = Fraction(3, 20), 32, 8
+LARGE_RANK_CELLS, LARGE_RANK_LEVELS = 64, 10  # before the deeper trees of a large signal
 
 # zCDP: from which n^2 rho on something pays off.
 SIGNAL_FOR_LINES, SIGNAL_FOR_BENDS = 1 / 8, 1 / 3  # in turned columns, times the cube of their number
 SIGNAL_FOR_QUANTILES = 3_000  # after products of columns: cells by private quantiles; below they are public
 SIGNAL_FOR_TREES = 100_000  # trees of depth two in place of stumps, or of no trees
-LARGE_SIGNAL = 1_000_000  # depth three
 TREES_BASE_PART = Fraction(3, 10)
 
 # Pure epsilon: from which n epsilon on something pays off.
@@ -68,7 +71,7 @@ def outline_for_regression(encoding: Encoding, share: Share | None, n_rows: int 
         return Outline(NOTHING, base_part, 0, lines, 4, 1, window_part=SMALL_SIGNAL_WINDOW_PART)
     if signal < SIGNAL_FOR_TREES:
         return _after_products(encoding, Fraction(3, 5), bends=False, n_trees=6, depth=1)
-    return _after_products(encoding, TREES_BASE_PART, bends=True, n_trees=30, depth=_depth(signal))
+    return _grown(_after_products(encoding, TREES_BASE_PART, bends=True, n_trees=30, depth=2), signal)
 
 
 def _whitened(encoding: Encoding, signal: float, n_rows: int) -> WhitenedBase | None:
@@ -91,16 +94,21 @@ def _turned(base: WhitenedBase, signal: float) -> Outline:
     Without trees all noise is Gaussian and fixed in advance, so that its exact delta counts. With them that is lost,
     and the window can be chosen: quartiles are sharper than counts.
     """
-    ranks = RankCounts(base.n_rows, RANK_CELLS, RANK_LEVELS, counts_records=True)
+    cells, levels = (LARGE_RANK_CELLS, LARGE_RANK_LEVELS) if signal >= LARGE_SIGNAL else (RANK_CELLS, RANK_LEVELS)
+    ranks = RankCounts(base.n_rows, cells, levels, counts_records=True)
     if signal >= SIGNAL_FOR_TREES:
-        of_trees = (30, _depth(signal))
-        return Outline(BINS_PART, TREES_BASE_PART, 0, base, *of_trees, window_part=WINDOW_PART, ranks=ranks)
+        rounds = Outline(BINS_PART, TREES_BASE_PART, 0, base, 30, 2, window_part=WINDOW_PART, ranks=ranks)
+        return _grown(rounds, signal)
     window_part = SMALL_SIGNAL_WINDOW_PART if signal < SIGNAL_FOR_QUANTILES else WINDOW_PART
     return Outline(RANKS_PART, ALL, 0, base, window_part=window_part, ranks=ranks, window_by_counts=True)
 
 
-def _depth(signal: float) -> int:
-    return 3 if signal >= LARGE_SIGNAL else 2
+def _grown(rounds: Outline, signal: float) -> Outline:
+    """Return the same rounds; more of deeper trees, whose levels share their splits, where the signal is large."""
+    if signal < LARGE_SIGNAL:
+        return rounds
+    n_trees, depth = rounds_and_depth(signal)
+    return replace(rounds, n_trees=n_trees, depth=depth, shared_splits=True)
 
 
 def _pure(encoding: Encoding, signal: float | None) -> Outline:
