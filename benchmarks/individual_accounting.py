@@ -48,8 +48,9 @@ from privet.learners.boosting.column_sizes import CONSTANT, WEIGHT
 from privet.learners.boosting.estimators import BoostingClassifier, BoostingRegressor
 from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE, AddValues, GradientGrowth
 from privet.learners.boosting.gradients import ONE, SCORE_STATE, Huber
+from privet.learners.boosting.grown_trees import GrownTree, assemble
 from privet.learners.boosting.leaf_values import leaf_values
-from privet.learners.boosting.learner import Boosting, BoostingPlan, GrownTree, _base, _cuts, assemble
+from privet.learners.boosting.learner import Boosting, BoostingPlan, _base, _cuts
 from privet.learners.boosting.regression_base import (
     Design,
     RegressionPlan,

@@ -40,17 +40,11 @@ from privet.learners.boosting.gradient_growth import (
     GradientSums,
 )
 from privet.learners.boosting.gradients import ONE, SCORE_STATE, Huber, Loss
+from privet.learners.boosting.grown_trees import GrownTree, assemble
 from privet.learners.boosting.label_base import LabelBase, LabelBasePlan, cells_of_each
 from privet.learners.boosting.label_losses import CurvatureSums, LabelLoss, for_labels
 from privet.learners.boosting.leaf_values import leaf_values
-from privet.learners.boosting.learner import (
-    CONCENTRATED,
-    PURE,
-    Boosting,
-    GrownTree,
-    assemble,
-    loss_of,
-)
+from privet.learners.boosting.learner import CONCENTRATED, PURE, Boosting, loss_of
 from privet.mechanisms.release import Release
 from privet.privacy.events import Composition, Event, Sequential
 from privet.privacy.plan import Plan

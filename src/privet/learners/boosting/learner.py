@@ -7,12 +7,8 @@ released is mostly noise, the rest of the budget is divided into fewer rounds wi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-
-import numpy as np
-from numpy.typing import NDArray
 
 from privet.estimators.learning import Hints
 from privet.learners.boosting.additive import Additive
@@ -22,12 +18,14 @@ from privet.learners.boosting.choice_base import ChoiceBase, ChoicePlan
 from privet.learners.boosting.descent_base import DescentBase, DescentPlan
 from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE, AddValues, GradientGrowth
 from privet.learners.boosting.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
+from privet.learners.boosting.grown_trees import GrownTree, assemble
 from privet.learners.boosting.histogram_base import HistogramBase, HistogramPlan
 from privet.learners.boosting.leaf_values import leaf_values
 from privet.learners.boosting.outline import Outline, outline
 from privet.learners.boosting.rank_counts import RankPlan
 from privet.learners.boosting.regression_base import RegressionPlan
 from privet.learners.boosting.regression_outline import outline_for_regression
+from privet.learners.boosting.soft_stumps import softened
 from privet.learners.boosting.stepwise_base import StepwisePlan, narrowed
 from privet.learners.boosting.target_window import CountedWindowPlan, WindowPlan
 from privet.learners.boosting.whitened_base import WhitenedBase, WhitenedPlan
@@ -39,10 +37,8 @@ from privet.progress import Counter
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding, RangeTarget
 from privet.tables import Table
-from privet.tables.protocol import IntArray
-from privet.trees.complete_trees import CompleteTrees
 from privet.trees.quantiles import OfFeature, QuantileSearch
-from privet.trees.structure import FeatureCodes, Split, Splits, split_table
+from privet.trees.structure import FeatureCodes
 
 HISTOGRAM_CELLS = 4  # of a numeric feature where class histograms are all that is measured: no more than their groups
 FINE_BINS = 4096  # the public grid on which private quantiles are searched; so fine for the sake of long tails
@@ -117,6 +113,13 @@ class BoostingPlan(Plan):
         if self.rounds is not None:
             parts.append(self.rounds.filter)
         return Sequential(tuple(parts))
+
+    @property
+    def stumps_alone(self) -> bool:
+        """Whether all that tells two classes apart is stumps."""
+        return (
+            isinstance(self.loss, Logistic) and self.base is None and self.rounds is not None and self.rounds.depth == 1
+        )
 
     @property
     def facts(self) -> dict[str, object]:
@@ -239,6 +242,8 @@ class Boosting:
                 trees.append(GrownTree(growth.splits, in_fixed_point(leaves.values), leaves.noise))
                 table = growth.table.derive(SCORE_STATE, AddValues(trees[-1].values))
                 counter.add()
+        if plan.stumps_alone:
+            base = softened(base, trees, grid)
         return assemble(table.encoding, grid, base, trees)
 
 
@@ -301,56 +306,3 @@ def loss_of(encoding: Encoding, norm: Norm) -> Loss:
     if isinstance(encoding.target, RangeTarget):
         return Huber(norm, encoding.target.levels)
     return Logistic(norm) if encoding.n_classes == 2 else Softmax(encoding.n_classes, norm)
-
-
-@dataclass(frozen=True, eq=False)
-class GrownTree:
-    """One round's tree, as released.
-
-    Attributes
-    ----------
-    splits : list of Split
-        Of cells, level by level from the root.
-    values : int64 array of shape (n_leaves, n_scores)
-        What each leaf adds, in fixed point.
-    noise : float64 array of the same shape
-        The standard deviation that noise gives to that.
-    """
-
-    splits: list[Split]
-    values: IntArray
-    noise: NDArray[np.float64]
-
-
-def assemble(encoding: Encoding, grid: CellGrid, base: BaseTables, trees: Sequence[GrownTree]) -> Additive:
-    """Put the model together: values of cells become values of codes."""
-    offsets, none = grid.cells.offsets, np.zeros((0, base.start.size))
-    cell = np.concatenate([begin + cells for begin, cells in zip(offsets, grid.cells.cell, strict=False)])
-    splits = [[grid.in_codes(split) for split in tree.splits] for tree in trees]
-    return Additive(
-        encoding,
-        base.start,
-        base.tables[cell],
-        base.low,
-        base.high,
-        write_down(grid.fine, splits) if trees else None,
-        np.concatenate([tree.values for tree in trees]) if trees else none.astype(np.int64),
-        np.concatenate([tree.noise for tree in trees]) if trees else none,
-        base.noise[cell],
-        base.frequencies,
-    )
-
-
-def write_down(domains: FeatureCodes, trees: Sequence[Sequence[Split]]) -> CompleteTrees:
-    """Make complete trees of the splits of each, level by level from the root."""
-    table, shape = split_table(domains, [split for tree in trees for split in tree]), (len(trees), len(trees[0]))
-    return CompleteTrees(
-        domains,
-        Splits(
-            table.feature.reshape(shape),
-            table.cut.reshape(shape),
-            table.missing_first.reshape(shape),
-            table.set_index.reshape(shape),
-            table.sets,
-        ),
-    )

@@ -1,0 +1,71 @@
+"""Stumps made soft decide as before, and rank records by the feature that they split."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privet import BoostingClassifier, Categorical, Numeric, Schema
+from privet.learners.boosting.cells import CellGrid, in_fixed_point, without_base
+from privet.learners.boosting.grown_trees import GrownTree, assemble
+from privet.learners.boosting.soft_stumps import softened
+from privet.testing import seeded_noise
+from privet.trees.structure import Subset, Threshold
+
+N_CELLS = 12
+SCHEMA = Schema({"x": Numeric(0, 12, missing=True), "c": Categorical(["a", "b", "c"])}, classes=[0, 1])
+ENCODING = SCHEMA.encoding(N_CELLS)
+GRID = CellGrid.of(ENCODING, {})
+CODES = np.array([[*range(N_CELLS + 1)], [0] * (N_CELLS + 1)], np.uint8)  # every number, then a missing one
+
+a_size = st.floats(-2, 2).filter(lambda size: abs(size) > 1e-3)
+
+
+def stump(split, first, second):
+    return GrownTree([split], in_fixed_point(np.array([[first], [second]])), np.full((2, 1), 0.1))
+
+
+def scores(stumps, *, soft):
+    base = without_base(ENCODING, GRID, np.zeros(1), 100.0)
+    return assemble(ENCODING, GRID, softened(base, stumps, GRID) if soft else base, stumps).scores(CODES)[:, 0]
+
+
+@given(cut=st.integers(0, N_CELLS - 2), first=a_size, second=a_size)
+def test_one_soft_stump_decides_as_before_and_keeps_the_order_of_its_sides(cut, first, second):
+    stumps = [stump(Threshold(0, cut, missing_first=False), first, second)]
+    hard, soft = scores(stumps, soft=False), scores(stumps, soft=True)
+    np.testing.assert_array_equal(np.sign(hard), np.sign(soft))
+    assert hard[-1] == soft[-1]  # a missing value has no place on either side
+    rises = np.diff(soft[:N_CELLS]) * np.sign(second - first)
+    assert (rises >= 0).all()
+
+
+@pytest.mark.parametrize("slope", [1, -1])
+def test_records_on_one_side_are_ranked_by_the_feature(slope):
+    stumps = [stump(Threshold(0, 5, missing_first=True), -slope * 0.5, slope * 0.8)]
+    assert len(np.unique(scores(stumps, soft=False)[:N_CELLS])) == 2
+    assert (np.diff(scores(stumps, soft=True)[:N_CELLS]) * slope > 0).all()
+
+
+def test_a_split_of_categories_is_left_as_it_is():
+    stumps = [stump(Subset(1, frozenset({0})), -0.5, 0.8)]
+    np.testing.assert_array_equal(scores(stumps, soft=False), scores(stumps, soft=True))
+
+
+def test_a_side_of_one_cell_has_no_slope():
+    stumps = [stump(Threshold(0, 0, missing_first=False), -0.5, 0.8)]
+    assert scores(stumps, soft=True)[0] == scores(stumps, soft=False)[0]
+
+
+@pytest.mark.parametrize(("max_depth", "n_answers"), [(1, 50), (2, 4)])
+def test_little_data_of_two_classes_is_ranked_finely_by_stumps_alone(max_depth, n_answers):
+    rng = np.random.default_rng(0)
+    x = rng.random((400, 1))
+    y = (x[:, 0] + 0.2 * rng.normal(size=400) > 0.5).astype(int)
+    model = BoostingClassifier(
+        1.0, schema=Schema({"x0": Numeric(0, 1)}, classes=[0, 1]), n_rows_hint=100, n_trees=1, max_depth=max_depth
+    )
+    with seeded_noise(3):
+        model.fit(x, y)
+    answers = np.unique(model.predict_proba(x)[:, 1])
+    assert answers.size >= n_answers if max_depth == 1 else answers.size <= n_answers
