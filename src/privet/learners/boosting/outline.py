@@ -51,10 +51,10 @@ SIGNAL_FOR_ZCDP, SIGNAL_FOR_ZCDP_MANY_FEATURES = 150, 600  # two classes: below,
 SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
 # The strength of a signal (`strength_of`) between which gradient descent does best: many classes, alone; two classes
 # of many features, before stumps.
-STRENGTHS_MANY_CLASSES, STRENGTHS_TWO_CLASSES = (50, 30_000), (500, 30_000)
+STRENGTHS_MANY_CLASSES, STRENGTHS_TWO_CLASSES = (30, 30_000), (500, 30_000)
 # Two classes of few features: the strengths between which descent does best alone; and from which on a regression in
 # one shot, for less of the budget, does as well before trees.
-STRENGTHS_FEW_FEATURES, STRENGTH_FOR_PRODUCTS = (500, 60_000), 600_000
+STRENGTHS_FEW_FEATURES, STRENGTH_FOR_PRODUCTS = (300, 60_000), 600_000
 SIGNAL_FOR_TURNING = 1 / 2  # n^2 rho of what descent has, times the cube of the columns: from here on they are turned
 LARGE_SIGNAL = 1_000_000  # deeper trees, each level of which shares one split, and finer cells
 SIGNAL_FOR_DEPTH_FIVE, TIMES_FOR_A_LEVEL = 20_000_000, 40  # so many times the signal for each level more
