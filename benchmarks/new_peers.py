@@ -100,10 +100,12 @@ def main(given: Sequence[str] | None = None) -> int:
     if not options.report_only:
         measure(options, tasks)
     names = {method.name for method in newcomers(DELTA)}
-    means = ranks.table(cell for cell in Cells(options.cells) if cell.method in names and cell.split < options.splits)
-    means["used_to_fix_rules"] = means.task.isin({task.name for task in tasks if task.used_for_tuning})
-    means = with_published(means, options.out / "new_peers.csv")
-    means.to_csv(options.out / "new_peers.csv", index=False, float_format="%.5f", lineterminator="\n")
+    measured = [cell for cell in Cells(options.cells) if cell.method in names and cell.split < options.splits]
+    if measured:  # else the table so far stays as it is
+        means = ranks.table(measured)
+        means["used_to_fix_rules"] = means.task.isin({task.name for task in tasks if task.used_for_tuning})
+        means = with_published(means, options.out / "new_peers.csv")
+        means.to_csv(options.out / "new_peers.csv", index=False, float_format="%.5f", lineterminator="\n")
     numbers = [cell for cell in Cells(options.cells / "regression") if cell.split < options.splits]
     regression_file = options.out / "new_peers_regression.csv"
     errors = ranks.table(numbers) if numbers else pd.read_csv(regression_file)

@@ -55,6 +55,8 @@ class Recipe:
 
 
 CONCENTRATED = Recipe("l2", 0.7, 2.0, 20)
+# A large signal, whose splits are sure: rounds that are mostly noise still add up, and two classes can go all the way.
+LARGE_TWO_CLASSES, LARGE_MANY_CLASSES = Recipe("l2", 1.0, 1.3, 20), Recipe("l2", 0.7, 1.3, 20)
 CONCENTRATED_REGRESSION = Recipe("l2", 1.0, 2.0, 20)
 PURE = Recipe("l1", 1.0, 3.0, 30)
 
@@ -162,9 +164,7 @@ class Boosting:
         self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints, first: Outline
     ) -> BoostingPlan:
         """Divide a budget as it is outlined."""
-        recipe = CONCENTRATED if encoding.n_classes else CONCENTRATED_REGRESSION
-        if share is not None and share.epsilon is not None:
-            recipe = PURE
+        recipe = _recipe(encoding, share, first)
         loss, domains, left = loss_of(encoding, recipe.norm), FeatureCodes.of(encoding), Fraction(1)
         quantiles, ranks = tuple[OfFeature, ...](), None
         window: WindowPlan | CountedWindowPlan | None = None
@@ -245,6 +245,17 @@ class Boosting:
         if plan.stumps_alone:
             base = softened(base, trees, grid)
         return assemble(table.encoding, grid, base, trees)
+
+
+def _recipe(encoding: Encoding, share: Share | None, first: Outline) -> Recipe:
+    """Return the constants for a kind of guarantee, of target and of signal."""
+    if share is not None and share.epsilon is not None:
+        return PURE
+    if not encoding.n_classes:
+        return CONCENTRATED_REGRESSION
+    if not first.shared_splits:
+        return CONCENTRATED
+    return LARGE_TWO_CLASSES if encoding.n_classes == 2 else LARGE_MANY_CLASSES
 
 
 def _plan_base(
