@@ -3,8 +3,8 @@
 Run as ``python benchmarks/regression_tree.py --data FOLDER [--quick]``; it writes docs/results/regression_tree.csv and
 .md. Targets are columns of data sets of the folder, predicted from all others; ``--diamonds FILE`` adds the price of
 diamonds by the CSV file that plotnine ships. Bounds of features and targets are the smallest and largest values, taken
-for public. The learner's constants were chosen on columns of magic and pol, and for small data of wine_quality_white.
-The number of cells of a feature was raised because of bench_california.
+for public. The learner's constants were chosen on columns of magic, pol and bench_california, and for small data of
+wine_quality_white.
 """
 
 from __future__ import annotations

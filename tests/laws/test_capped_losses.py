@@ -56,9 +56,9 @@ def test_an_added_record_lowers_all_scores_by_at_most_the_range(cap, bonus):
     centres = np.array([20_000])
     for seed in range(1, 30):
         code, level = records(1, seed)
-        before = growth_of(codes, target).capped_scores(GRID, centres, cap, bonus)
+        before = growth_of(codes, target).capped_scores(GRID, centres, np.array([cap]), bonus)
         grown = growth_of(np.hstack([codes, code]), np.append(target, level).astype(np.int32))
-        change = grown.capped_scores(GRID, centres, cap, bonus) - before
+        change = grown.capped_scores(GRID, centres, np.array([cap]), bonus) - before
         assert before.shape == (1, len(CANDIDATES) + (bonus is not None))
         assert change.max() <= 0
         assert change.min() >= -LOSSES.range
@@ -76,7 +76,7 @@ def test_scores_are_those_of_plain_loops():
     cap, centre = 2e8, 30_000
     table = loss_table(GRID, centre, cap)
     cells = [min(max(level - GRID.low, 0), GRID.high - 1 - GRID.low) * 16 // 59_000 for level in target.tolist()]
-    found = growth_of(codes, target).capped_scores(GRID, np.array([centre]), cap)[0]
+    found = growth_of(codes, target).capped_scores(GRID, np.array([centre]), np.array([cap]))[0]
     for number in range(0, len(CANDIDATES), 3):
         split = CANDIDATES.split(number)
         feature, second = CANDIDATES.sides([split])
@@ -102,27 +102,41 @@ def test_nodes_that_are_counted_in_turn_score_as_all_at_once(monkeypatch):
     codes, target = records(300)
     growth = growth_of(codes, target)
     growth.split(np.array([2]))
-    centres = np.array([15_000, 40_000])
-    at_once = growth.capped_scores(GRID, centres, 1e8, 7)
+    centres, caps = np.array([15_000, 40_000]), np.array([1e8, 3e7])
+    at_once = growth.capped_scores(GRID, centres, caps, 7)
     monkeypatch.setattr(residual_growth, "MOST_COUNTERS", 300)
-    assert np.array_equal(growth.capped_scores(GRID, centres, 1e8, 7), at_once)
+    assert np.array_equal(growth.capped_scores(GRID, centres, caps, 7), at_once)
     assert growth.most_cells(64) == 300 // int(ENCODING.n_codes.sum())
 
 
-@pytest.mark.parametrize("times", [1, 100])
-def test_with_a_cap_as_large_as_the_grid_losses_are_squared_errors_and_use_all_of_the_range(times):
+def test_each_node_has_a_cap_of_its_own():
+    codes, target = records(300)
+    growth = growth_of(codes, target)
+    growth.split(np.array([2]))
+    centres = np.array([15_000, 40_000])
+    low, high, both = (
+        growth.capped_scores(GRID, centres, np.array(caps)) for caps in ([1e7] * 2, [1e9] * 2, [1e7, 1e9])
+    )
+    assert np.array_equal(both, [low[0], high[1]])
+    assert not np.array_equal(low, high)
+
+
+@pytest.mark.parametrize("times", [3, 100])
+def test_with_a_cap_far_beyond_the_grid_losses_are_squared_errors_and_use_all_of_the_range(times):
     table = loss_table(GRID, 30_000, times * float((GRID.high - GRID.low) ** 2))
     cells = np.arange(16)
     assert table == pytest.approx((cells[:, None] - cells) ** 2 / 15**2 * LARGEST_LOSS, abs=1)
 
 
-def test_far_out_a_value_that_is_nearer_than_the_centre_counts_and_one_that_is_farther_does_not():
+def test_far_out_a_value_counts_that_moves_towards_the_records_but_not_how_far_beyond_that_it_moves():
     grid = TargetGrid(0, 65_536, 64)
-    # records 34 cells above the centre: the cap of 16 cells squared is what lies between 34 and 30 squared
-    losses = loss_table(grid, 16 * 1024 + 512, (16.0 * 1024) ** 2)[50]
-    assert losses[:16].tolist() == [LARGEST_LOSS] * 16
-    assert losses[18] == pytest.approx((32**2 - 30**2) / 16**2 * LARGEST_LOSS, rel=0.01)
-    assert losses[21:].tolist() == [0] * 43
+    # records 27 cells above the centre, a cap of 20 cells squared: values 14 cells above it and more are all alike, and
+    # the cap is what lies between squares of 13 cells and of the root of 13^2 + 20^2, 23.85
+    losses = loss_table(grid, 16 * 1024 + 512, (20.0 * 1024) ** 2)[43]
+    assert losses[:20].tolist() == [LARGEST_LOSS] * 20
+    assert losses[20] == pytest.approx((23**2 - 13**2) / 20**2 * LARGEST_LOSS, rel=0.01)
+    assert losses[25] == pytest.approx((18**2 - 13**2) / 20**2 * LARGEST_LOSS, rel=0.01)
+    assert losses[31:56].tolist() == [0] * 25
 
 
 def test_near_the_centre_errors_count_from_zero_up_to_the_cap():

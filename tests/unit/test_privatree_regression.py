@@ -13,10 +13,20 @@ from sklearn.tree import DecisionTreeRegressor, export_text
 import privet
 from privet import Categorical, Numeric, PrivaTreeRegressor, Schema
 from privet.errors import ModelFileError, NonPrivateWarning, ParameterError
+from privet.estimators.learning import Hints
 from privet.exports import codes_of, onnx_inputs, to_javascript, to_onnx, to_python, to_shap, to_sklearn_tree, to_sql
-from privet.learners.privatree.regression import CELLS, ResidualWindow, above_and_below, find_window, shrunk_means
+from privet.learners.privatree.regression import (
+    CELLS,
+    LEAST_VARIANCE,
+    PrivaTreeForRegression,
+    ResidualWindow,
+    below_near_above,
+    find_window,
+    shrunk_means,
+    variances,
+)
 from privet.learners.privatree.regression_plan import (
-    MOST_CAP,
+    CAP_OF_SIGNAL,
     cap_of,
     knee_of,
     regression_budget,
@@ -128,21 +138,30 @@ def test_fewer_records_get_fewer_levels_and_no_window():
     assert regression_budget(3, 1000, Share(epsilon=1), Terms(), 100_000).window > 0
 
 
-def test_the_more_records_the_higher_is_the_cap_up_to_the_sum_of_squares():
-    signals = [signal_of(Share(epsilon=Fraction(1, 5)), Terms(), n, 0, 1000) for n in (10, 1_000, 20_000, 10**9)]
-    caps = [cap_of("capped", signal) for signal in signals]
-    assert caps == sorted(set(caps))
-    assert caps[-1] == MOST_CAP
-    assert cap_of("mix", signals[2]) is None
+def test_a_cap_grows_with_the_records_of_a_node_and_with_what_its_selection_gets():
+    share = Share(epsilon=Fraction(1, 5))
+    cap = cap_of("capped", share, Terms(), 1000)
+    assert 700 * cap == pytest.approx(CAP_OF_SIGNAL * signal_of(share, Terms(), 700, 0, 1000))
+    assert cap_of("capped", Share(epsilon=Fraction(2, 5)), Terms(), 1000) == pytest.approx(2 * cap)
+    assert cap_of("capped", share, Terms("replace"), 1000) == pytest.approx(cap / 2)
+    assert cap_of("mix", share, Terms(), 1000) is None
 
 
-def test_a_level_without_noise_scores_squares_and_one_with_no_hint_has_a_middling_cap():
+def test_a_level_without_noise_scores_squares_and_one_with_no_hint_has_a_middling_knee():
     whole = Share(epsilon=1)
     assert signal_of(None, Terms(), None, 0, 1000) == math.inf
-    assert (cap_of("capped", math.inf), knee_of("capped", math.inf)) == (None, RESIDUAL)
+    assert (cap_of("capped", None, Terms(), 1000), knee_of("capped", math.inf)) == (None, RESIDUAL)
     assert signal_of(whole, Terms(), None, 0, 1000) is None
-    assert 0 < cap_of("capped", None) < MOST_CAP
     assert 0 < knee_of("mix", None) < RESIDUAL
+
+
+@pytest.mark.parametrize(("n_rows", "has_window", "is_told"), [(1_000, 0, 0), (100_000, 1, 1), (None, 1, 0)])
+def test_the_root_releases_no_centre_only_where_a_window_is_sure_to_tell_it(n_rows, has_window, is_told):
+    plan = PrivaTreeForRegression(2).plan(SCHEMA.encoding(), Terms(), Share(epsilon=Fraction(1)), Hints(n_rows))
+    (tree,) = plan.trees
+    assert (plan.window is not None) == has_window
+    assert [level.centres is None for level in tree.levels] == [is_told, False][: plan.depth]
+    assert plan.whole.cost.epsilon == 1
 
 
 def test_a_level_below_has_half_the_records_and_half_the_signal():
@@ -186,6 +205,8 @@ def test_the_window_is_where_most_values_are():
     cell = 65_536 / CELLS
     assert window.centre == pytest.approx(12 * cell, abs=cell / 10)
     assert window.reach == pytest.approx(4 * cell, abs=cell)
+    assert window.records == 80_005
+    assert window.variance == pytest.approx(1 / 3, rel=0.05)  # evenly spread over all of it
 
 
 def test_noise_in_empty_cells_does_not_widen_the_window():
@@ -208,8 +229,8 @@ def test_without_enough_records_the_window_is_the_whole_range():
 
 
 def sums_of(*nodes):
-    """What nodes with these numbers of records and sums of residuals, in units of the reach, release without noise."""
-    return np.array([[(records + total) * RESIDUAL, (records - total) * RESIDUAL] for records, total in nodes])
+    """What nodes release without noise that have this many records, all on one side, with this sum of residuals."""
+    return RESIDUAL * np.array([[max(-total, 0), records - abs(total), max(total, 0)] for records, total in nodes])
 
 
 def test_means_are_shrunk_by_how_noisy_they_are_and_exact_without_noise():
@@ -223,7 +244,7 @@ def test_means_are_shrunk_by_how_noisy_they_are_and_exact_without_noise():
 
 def test_a_node_whose_noise_says_fewer_than_no_records_has_none_and_stays_at_its_centre():
     noise = Terms().noise("sums", Share(epsilon=1), l1=RESIDUAL)
-    means, records = shrunk_means(np.array([[-3 * RESIDUAL, -RESIDUAL]]), noise)
+    means, records = shrunk_means(np.array([[-3 * RESIDUAL, -RESIDUAL, -RESIDUAL]]), noise)
     assert (means.tolist(), records.tolist()) == ([0.0], [0.0])
 
 
@@ -235,6 +256,17 @@ def test_a_small_node_that_is_surely_far_out_keeps_its_mean_beside_large_ones_th
     assert 0 <= unsure < 0.002
 
 
+def test_the_spread_of_a_node_is_that_of_normal_values_around_their_mean():
+    residuals = np.random.default_rng(0).normal(0.2, 0.2, 100_000).clip(-1, 1)
+    parts = np.array([np.maximum(-residuals, 0).sum(), (1 - np.abs(residuals)).sum(), np.maximum(residuals, 0).sum()])
+    found = variances((RESIDUAL * parts[None]).astype(np.int64), np.array([0.0]))
+    assert found[0] == pytest.approx(math.pi / 2 * np.abs(residuals).mean() ** 2, rel=1e-3)
+    around_its_mean = variances((RESIDUAL * parts[None]).astype(np.int64), np.array([0.2]))[0]
+    assert around_its_mean == pytest.approx(0.04, rel=0.4)
+    nothing = variances(np.array([[-5, -5, -5], [0, 0, 0]]) * RESIDUAL, np.zeros(2))
+    assert nothing.tolist() == [LEAST_VARIANCE] * 2
+
+
 @pytest.mark.parametrize("centre", [0, 20_000, 65_535])
 def test_what_a_record_adds_to_the_sums_of_a_node_is_never_negative_and_as_large_as_planned(centre):
     encoding = Schema({"x": Numeric(0, 1)}, target=Numeric(0, 1)).encoding(2)
@@ -242,11 +274,11 @@ def test_what_a_record_adds_to_the_sums_of_a_node_is_never_negative_and_as_large
     added = []
     for level in (0, 1, 12_345, 20_000, 20_001, 50_000, 65_535):
         table = MemoryTable(encoding, np.zeros((1, 1), np.uint8), np.array([level], np.int32))
-        added += above_and_below(ResidualGrowth(table, candidates), np.array([centre]), 30_000).tolist()
+        added += below_near_above(ResidualGrowth(table, candidates), np.array([centre]), 30_000).tolist()
     event = sums_event(Terms(), "sums", Share(epsilon=1), "all records")
-    assert event.sensitivity == 2 * RESIDUAL
-    assert [sum(pair) for pair in added] == [2 * RESIDUAL] * len(added)
-    assert min(min(pair) for pair in added) >= 0
+    assert event.sensitivity == RESIDUAL
+    assert [sum(parts) for parts in added] == [RESIDUAL] * len(added)
+    assert min(min(parts) for parts in added) >= 0
     apart = max(sum((x - y) ** 2 for x, y in zip(one, other, strict=True)) for one in added for other in added)
     replaced = sums_event(Terms("replace"), "sums", Share(rho=Fraction(1, 2)), "all records")
     assert apart <= replaced.parameter  # a variance of the squared distance over twice rho

@@ -7,6 +7,7 @@ only within an interval as long as a cap, which may be a small part of that: wha
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ from privet.compiling import compiled
 from privet.tables.protocol import Block, Floats, IntArray
 from privet.trees.kernels.blocks import Codes
 from privet.trees.scores import LARGEST_LOSS
+
+NEAREST = 0.7  # how far from the centre a value is nearest to the records beyond it, in roots of the cap
 
 
 @dataclass(frozen=True)
@@ -65,17 +68,19 @@ def loss_table(grid: TargetGrid, centre: int, cap: float) -> IntArray:
     Notes
     -----
     A record's squared error counts within an interval that is as long as the cap. It begins at zero for records near
-    the centre: errors beyond the cap are all alike. It ends at the error that the centre itself makes for those farther
-    out: how much nearer than the centre a value is to them counts, but not how much farther. So a split that brings
-    the records of a tail together is seen, although each of them is seen with the cap alone. With a cap of the grid's
-    width squared, or more, this is the sum of squared errors.
+    the centre: errors beyond the cap are all alike. For records farther out it begins at the error of a value that is
+    `NEAREST` roots of the cap away from the centre, on their side: a child's value may move as far as this towards
+    them, and that counts, but all values beyond are alike. So a split that brings the records of a tail together is
+    seen, although each of them is seen with the cap alone. With a cap far beyond the grid's width squared, this is
+    the sum of squared errors.
 
     *Privacy.* Made of public and released values. Every entry is held between 0 and `LARGEST_LOSS`.
     """
     cell = (grid.high - grid.low) / grid.n_cells
     largest = min(cap / cell**2, (grid.n_cells - 1.0) ** 2)  # no cell is farther from another
     values = np.arange(grid.n_cells, dtype=np.float64)
-    begin = np.maximum((values - grid.places(np.array([centre]))) ** 2 - largest, 0.0)[:, None]
+    away: Floats = np.abs(values - grid.places(np.array([centre])))
+    begin: Floats = np.maximum(away - NEAREST * math.sqrt(cap) / cell, 0.0)[:, None] ** 2
     counted = np.clip(((values[:, None] - values) ** 2 - begin) / largest, 0.0, 1.0)
     return np.rint(counted * LARGEST_LOSS).astype(np.int64)
 

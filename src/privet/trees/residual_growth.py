@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.compiling import compiled, inlined
-from privet.tables.protocol import Block, IntArray
+from privet.tables.protocol import Block, Floats, IntArray
 from privet.trees.capped_losses import TargetGrid, TargetHistogram, loss_table, losses_of
 from privet.trees.greedy import LevelGrowth
 from privet.trees.kernels.blocks import Codes
@@ -52,6 +52,41 @@ def _add_residuals(place: IntArray, residual: IntArray, codes: Codes, last_code:
         of_feature[place[row], code, 1] += residual[row]
 
 
+@compiled
+def _add_up(place: IntArray, residual: IntArray, out: IntArray) -> None:
+    for row in range(place.size):
+        out[place[row], 0] += 1
+        out[place[row], 1 if residual[row] < 0 else 2] += abs(residual[row])
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualSums:
+    """Count records and add up their residuals by node, those below zero and those above apart.
+
+    Parameters
+    ----------
+    node_state, centres, reach
+        As for `ResidualHistogram`.
+
+    Notes
+    -----
+    *Privacy.* Exact integers. Adding or removing a record changes, in one node, one number by one and one of two sums
+    by the size of the record's residual, at most `RESIDUAL`.
+    """
+
+    node_state: str
+    centres: IntArray
+    reach: int
+
+    def __call__(self, block: Block) -> IntArray:
+        """Return int64 numbers, sums below and sums above, shape (n_nodes, 3)."""
+        place, residual = np.zeros((2, block.target.size), np.int64)
+        _place_residuals(block.state[self.node_state], block.target, self.centres, self.reach, place, residual)
+        out = np.zeros((self.centres.size + 1, 3), np.int64)
+        _add_up(place, residual, out)
+        return out[:-1]
+
+
 @dataclass(frozen=True, eq=False)
 class ResidualHistogram:
     """Count records and add up their residuals by node, feature and code.
@@ -65,7 +100,7 @@ class ResidualHistogram:
     reach : int
         How far from the centre a target counts, in levels; public. A residual of this size is `RESIDUAL`.
     n_codes : tuple of int
-        Number of codes of each feature; of a single feature with one code, for sums by node alone.
+        Number of codes of each feature.
 
     Notes
     -----
@@ -130,13 +165,15 @@ class ResidualGrowth(LevelGrowth):
         alone = np.array([score_of_residuals(score.knee, *sums) for sums in whole], dtype=np.int64)
         return np.column_stack([scores, alone + stop_bonus])
 
-    def capped_scores(self, grid: TargetGrid, centres: IntArray, cap: float, stop_bonus: int | None = None) -> IntArray:
+    def capped_scores(
+        self, grid: TargetGrid, centres: IntArray, caps: Floats, stop_bonus: int | None = None
+    ) -> IntArray:
         """Return `LOSSES` of every candidate at every open node, one row for each.
 
         Parameters
         ----------
-        grid, centres, cap
-            Of the losses; see `loss_table`. One centre for each open node.
+        grid, centres, caps
+            Of the losses; see `loss_table`. One centre and one cap for each open node, made of released values.
         stop_bonus : int, optional
             As for `scores`.
         """
@@ -147,7 +184,7 @@ class ResidualGrowth(LevelGrowth):
             nodes = range(first, min(first + at_once, centres.size))
             kernel = TargetHistogram(self.STATE, first, len(nodes), grid, self._n_codes)
             for node, counts in zip(nodes, self._table.aggregate(kernel), strict=True):
-                losses = losses_of(counts, loss_table(grid, int(centres[node]), cap))
+                losses = losses_of(counts, loss_table(grid, int(centres[node]), float(caps[node])))
                 out[node, : self.n_candidates] = self._candidates.scores(losses[None], LOSSES)[0]
                 if stop_bonus is not None:
                     out[node, -1] = stop_bonus - losses[: self._n_codes[0]].sum(axis=0).min()
@@ -158,8 +195,8 @@ class ResidualGrowth(LevelGrowth):
         return max(2, min(wanted, MOST_COUNTERS // int(sum(self._n_codes))))
 
     def sums(self, centres: IntArray, reach: int) -> IntArray:
-        """Return the number of records and the sum of their residuals at every open node, one row for each."""
-        return self._table.aggregate(ResidualHistogram(self.STATE, centres, reach, (1,)))[:, 0]
+        """Return how many records every open node has, and how far they are below and above its centre, added up."""
+        return self._table.aggregate(ResidualSums(self.STATE, centres, reach))
 
     def split(self, chosen: IntArray) -> NDArray[np.bool_]:
         """Split every open node by the candidate with this number; one beyond the last makes it a leaf.

@@ -133,8 +133,8 @@ def label_error(n_classes: int) -> Fraction:
 class LevelPlan:
     """One level of a tree: a split for every open node, and leaves for those that stop, where nodes may stop.
 
-    For a regression target, too: a centre for every open node before its split is chosen, and of the score either the
-    knee or the cap, in squares of the window's reach.
+    For a regression target, too: a centre for every open node before its split is chosen, unless the window's counts
+    tell it, and of the score either the knee, or what each record of a node adds to its cap, in the node's variances.
     """
 
     choice: Event

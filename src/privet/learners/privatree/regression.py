@@ -2,9 +2,10 @@
 
 Ours; the paper has classes only. As there, every node makes one private selection among all splits of all features.
 Splits are scored by squared errors, of which a single record's count within an interval only
-(`privet.trees.capped_losses`). Where that interval is depends on a centre that every node releases first. Against the
-noise that is a far stronger signal than the sum of squared errors. Other criteria add up residuals around the centre on
-either side of the split (`privet.trees.scores.deviations`).
+(`privet.trees.capped_losses`). Where that interval is and how long it is depends on what every node releases first:
+about how many records it has, where their centre is and how far they are spread. Against the noise that is a far
+stronger signal than the sum of squared errors. Other criteria add up residuals around the centre on either side of the
+split (`privet.trees.scores.deviations`).
 """
 
 from __future__ import annotations
@@ -44,20 +45,42 @@ from privet.trees.structure import FeatureCodes
 
 CELLS = 64  # of the target's range, whose counts find the window; of the part of it that splits are scored by, too
 GRID_REACH = 2  # how far that part reaches to either side of the window's centre, in reaches of the window
-TAIL = 0.03  # of the records beyond either end of the window
+TAIL = 0.05  # of the records beyond either end of the window
 NOISE_IN_TAIL = 1.0  # deviations of the noise of a tail's counts that may be beyond it as well
 LEAST_FOUND = 12  # deviations of a single count's noise in all counts together, whose own noise has eight
 REGRESSION_BINS = 511  # cells of a numeric feature: what is in the tail of one may tell much about that of a target
 LEAF_REACH = Fraction(6, 5)  # how far from its centre a leaf's targets count, in reaches of the window
 
+LEAST_CAP, MOST_CAP = 1.0, 12.0  # of a record's squared error, in variances of its node
+LEAST_VARIANCE = 0.01  # of a node, in squares of the reach
+OF_NORMAL = math.pi / 2  # the variance of normal values, over the square of their mean distance from the mean
+LEAST_OF_NORMAL = 0.3  # where that, less how far the mean has moved, says hardly anything of the node's own spread
+
 GrownLeaves = tuple[list[int], Floats]  # the tree of each, and the place and number of records of each
 
 
 class ResidualWindow(NamedTuple):
-    """Where most of the target's values are, in levels: residuals are held within `reach` of a node's centre."""
+    """Where most of the target's values are, in levels: residuals are held within `reach` of a node's centre.
+
+    Of all records, too: about how many there are, and their variance, in squares of the reach. By default nothing is
+    known of them, and they may be anywhere.
+    """
 
     centre: int
     reach: int
+    records: float = 0.0
+    variance: float = 1 / 3
+
+
+class OpenNodes(NamedTuple):
+    """What is known of nodes before they are split, all of it released.
+
+    Where their centres are, in levels; about how many records they have; their variances, in squares of the reach.
+    """
+
+    centres: IntArray
+    records: Floats
+    variances: Floats
 
 
 @dataclass(frozen=True)
@@ -124,7 +147,11 @@ class PrivaTreeForRegression:
             for level, level_part in enumerate(budget.levels):
                 of_choice = times(part, level_part * scale)
                 signal = signal_of(of_choice, terms, n_rows, level, n_candidates)
-                cap = cap_of(self.criterion, signal)
+                cap = cap_of(self.criterion, of_choice, terms, n_candidates)
+                centres = None
+                if level >= budget.first_centre:
+                    of_centres = times(part, budget.centre * scale)
+                    centres = sums_event(terms, f"{of_tree}centres of level {level + 1}", of_centres, SEES)
                 levels.append(
                     LevelPlan(
                         terms.choice(
@@ -134,9 +161,7 @@ class PrivaTreeForRegression:
                             sees=SEES,
                         ),
                         self._early(terms, of_tree, level, times(part, budget.left_after(level) * scale)),
-                        sums_event(
-                            terms, f"{of_tree}centres of level {level + 1}", times(part, budget.centre * scale), SEES
-                        ),
+                        centres,
                         knee_of(self.criterion, signal),
                         cap,
                     )
@@ -187,20 +212,20 @@ class _TreeGrowth:
             return [
                 (
                     growth.open_trees,
-                    self._leaves(above_and_below(growth, centres, self._leaf_reach), centres, tree.leaves),
+                    self._leaves(below_near_above(growth, centres, self._leaf_reach), centres, tree.leaves),
                 )
             ]
         here, scope = tree.levels[level], tree.stop_or_go_on(level)
-        assert here.centres is not None
-        centres = self._centres(centres, here.centres)
+        nodes = self._open_nodes(centres, here.centres)
+        centres = nodes.centres
         if here.early is None or scope is None:
-            chosen = release.choose(self._scores(here, centres), here.choice)
+            chosen = release.choose(self._scores(here, nodes), here.choice)
             growth.split(chosen)
             return self.grow(np.repeat(centres, 2), level + 1)
         bonus = stop_bonus_of(growth.n_candidates, here.choice)
-        chosen = release.choose(self._scores(here, centres, bonus), here.choice)
+        chosen = release.choose(self._scores(here, nodes, bonus), here.choice)
         stopped, trees = chosen == growth.n_candidates, np.array(growth.open_trees)
-        sums = above_and_below(growth, centres, self._leaf_reach)[stopped]
+        sums = below_near_above(growth, centres, self._leaf_reach)[stopped]
         growth.split(chosen)
         leaves: list[GrownLeaves] = []
         with release.parallel(scope):
@@ -211,24 +236,29 @@ class _TreeGrowth:
                     leaves.extend(self.grow(np.repeat(centres[~stopped], 2), level + 1))
         return leaves
 
-    def _scores(self, level: LevelPlan, centres: IntArray, stop_bonus: int | None = None) -> IntArray:
+    def _scores(self, level: LevelPlan, nodes: OpenNodes, stop_bonus: int | None = None) -> IntArray:
         """Return the score of every candidate, and of not to split where there is a bonus for it."""
-        centre, reach = self.window
+        centre, reach = self.window.centre, self.window.reach
         if level.cap is None:
-            return self.growth.scores(deviations(level.knee), centres, reach, stop_bonus)
+            return self.growth.scores(deviations(level.knee), nodes.centres, reach, stop_bonus)
         low, high = max(0, centre - GRID_REACH * reach), min(self.n_levels, centre + GRID_REACH * reach)
         grid = TargetGrid(low, high, self.growth.most_cells(CELLS))
-        return self.growth.capped_scores(grid, centres, level.cap * reach**2, stop_bonus)
+        caps = np.clip(level.cap * nodes.records, LEAST_CAP, MOST_CAP) * nodes.variances * float(reach) ** 2
+        return self.growth.capped_scores(grid, nodes.centres, caps, stop_bonus)
 
     @property
     def _leaf_reach(self) -> int:
         return min(int(self.window.reach * LEAF_REACH), self.n_levels)
 
-    def _centres(self, centres: IntArray, event: Event) -> IntArray:
-        """Release the mean of every open node, and return it as the node's centre."""
-        released = self.release.noisy(above_and_below(self.growth, centres, self.window.reach), event)
-        moved, _ = shrunk_means(released, event)
-        return np.rint(self._held(centres + moved * self.window.reach)).astype(np.int64)
+    def _open_nodes(self, centres: IntArray, event: Event | None) -> OpenNodes:
+        """Release where the records of every open node are; of the first level, the window's counts may tell it."""
+        if event is None:
+            records = np.full(centres.size, self.window.records / centres.size)
+            return OpenNodes(centres, records, np.full(centres.size, max(LEAST_VARIANCE, self.window.variance)))
+        released = self.release.noisy(below_near_above(self.growth, centres, self.window.reach), event)
+        moved, records = shrunk_means(released, event)
+        moved_to = np.rint(self._held(centres + moved * self.window.reach)).astype(np.int64)
+        return OpenNodes(moved_to, records, variances(released, moved))
 
     def _leaves(self, sums: IntArray, centres: IntArray, event: Event) -> Floats:
         """Release the mean of leaves; return their places within the range, and about how many records they have."""
@@ -244,7 +274,8 @@ def find_window(table: Table, release: Release, event: Event | None) -> Residual
     """Find where most of the target's values are, by noisy counts of cells; the whole range where none is planned.
 
     Cells are left out from either end as long as all that were left out have no more records than a tail may have, and
-    than may be noise. Where too little was found to be trusted, it is the whole range as well.
+    than may be noise. Where too little was found to be trusted, it is the whole range as well. Centre and variance are
+    of all records, each held within what was found.
     """
     levels = _levels_of(table)
     whole = ResidualWindow(levels // 2, -(-levels // 2))
@@ -257,21 +288,23 @@ def find_window(table: Table, release: Release, event: Event | None) -> Residual
     largest = TAIL * counts.sum() + NOISE_IN_TAIL * event.deviation * np.sqrt(np.arange(1, CELLS + 1))
     low = int(np.argmax(np.cumsum(counts) > largest))
     high = CELLS - int(np.argmax(np.cumsum(counts[::-1]) > largest))
-    found, cell = np.maximum(counts[low:high], 0.0), levels / CELLS
-    if not found.any():
+    if low >= high:
         return whole
-    centre = float((found * (np.arange(low, high) + 0.5)).sum() / found.sum()) * cell
-    reach = max(high * cell - centre, centre - low * cell, cell)
-    return ResidualWindow(round(centre), min(round(reach), whole.reach))
+    cell, parts = levels / CELLS, counts / counts.sum()
+    held = np.clip(np.arange(CELLS) + 0.5, low, high)
+    centre = min(max(float(parts @ held), low), high) * cell
+    reach = max(1, min(round(max(high * cell - centre, centre - low * cell, cell)), whole.reach))
+    variance = float(parts @ (held * cell - centre) ** 2) / reach**2
+    return ResidualWindow(round(centre), reach, float(counts.sum()), min(max(0.0, variance), 1.0))
 
 
-def above_and_below(growth: ResidualGrowth, centres: IntArray, reach: int) -> IntArray:
-    """Return how far all records of each open node are above the lowest residual, and below the highest, added up.
+def below_near_above(growth: ResidualGrowth, centres: IntArray, reach: int) -> IntArray:
+    """Return how far the records of each open node are below its centre, near to it and above it, each added up.
 
     *Privacy.* Exact. What a record adds is bounded where the release of the sums is planned (`sums_event`).
     """
-    records, residuals = growth.sums(centres, reach).T
-    return np.column_stack([RESIDUAL * records + residuals, RESIDUAL * records - residuals])
+    records, below, above = growth.sums(centres, reach).T
+    return np.column_stack([below, RESIDUAL * records - below - above, above])
 
 
 def shrunk_means(released: IntArray, event: Event) -> tuple[Floats, Floats]:
@@ -286,15 +319,29 @@ def shrunk_means(released: IntArray, event: Event) -> tuple[Floats, Floats]:
 
     *Privacy.* Post-processing of released sums.
     """
-    above, below = np.maximum(released, 0).T / RESIDUAL  # what either is without noise is not below zero
-    records, total = (above + below) / 2, (above - below) / 2
-    noise = event.deviation / RESIDUAL / math.sqrt(2)  # of both
+    below, near, above = np.maximum(released, 0).T / RESIDUAL  # what each is without noise is not below zero
+    records, total = below + near + above, above - below
+    noise = event.deviation / RESIDUAL * math.sqrt(2)  # of the total
     n = np.maximum(records, max(1.0, noise))  # a number below its own noise is known to be small, not how small
     if not noise:
         return np.clip(total / n, -1.0, 1.0), records
     spread = max(0.0, float((total**2 - noise**2).sum())) / float((n**2).sum())
     spreads = np.maximum(spread, (total**2 - noise**2) / n**2)
     return np.clip(spreads / (spreads + (noise / n) ** 2) * total / n, -1.0, 1.0), records
+
+
+def variances(released: IntArray, moved: Floats) -> Floats:
+    """Return about the variance of each node's records, in squares of the reach.
+
+    It is what normal values have whose mean distance from the old centre is the one released, less the square of how
+    far the mean is from that centre.
+
+    *Privacy.* Post-processing of released sums.
+    """
+    below, near, above = np.maximum(released, 0).T / RESIDUAL
+    distance = np.minimum((below + above) / np.maximum(below + near + above, 1.0), 1.0)
+    found: Floats = np.maximum(OF_NORMAL * distance**2 - moved**2, LEAST_OF_NORMAL * distance**2)
+    return np.maximum(found, LEAST_VARIANCE)
 
 
 def _levels_of(table: Table) -> int:

@@ -26,22 +26,26 @@ LEVEL_GROWTH = Fraction(3, 2)  # what a level gets over the one above it, whose 
 LEAST_SIGNAL, SQUARES_FROM = 12, 500
 KNEE_WITHOUT_HINT = Fraction(1, 10)
 
-# The cap of a record's squared error, in squares of the reach: what it is at a signal of one, and how it grows with it.
-# From 16 on, the width of the target's grid squared, the score is the sum of squares.
-CAP_OF_ONE, CAP_POWER, MOST_CAP = 4 / 800**0.75, 0.75, 16.0
-CAP_WITHOUT_HINT, LEAST_CAP = 0.5, 0.01
+# The cap of a record's squared error, in variances of its node, over the node's signal. The noise of a selection is
+# then about this part of the node's sum of squared errors, whatever its number of records and its spread are.
+CAP_OF_SIGNAL = 0.06
 LEAST_WINDOW_SIGNAL = 100  # records times epsilon of the window's counts
 
 
 @dataclass(frozen=True)
 class RegressionBudget:
-    """Parts of the whole: what finds the target's window, and of each tree's the levels, their centres, the leaves."""
+    """Parts of the whole: what finds the target's window, and of each tree's the levels, their centres, the leaves.
+
+    Levels from `first_centre` on release centres: the window's counts tell the root's where the number of records is
+    known to be enough for them.
+    """
 
     window: Fraction
     quantiles: Fraction
     levels: tuple[Fraction, ...]
     centre: Fraction
     leaves: Fraction
+    first_centre: int = 0
 
     @property
     def depth(self) -> int:
@@ -87,24 +91,25 @@ def regression_budget(
     --------
     >>> divided = regression_budget(3, 1000, Share(epsilon=Fraction(1)), Terms(), 20_000)
     >>> [str(part) for part in (divided.window, *divided.levels, divided.centre, divided.leaves)]
-    ['1/20', '71/475', '213/950', '639/1900', '3/100', '1/5']
+    ['1/20', '74/475', '111/475', '333/950', '3/100', '1/5']
     """
     window = WINDOW_PART if _pays_for_window(share, terms, n_rows) else Fraction(0)
     of_tree = None if share is None else share * ((1 - window) / passes)
     if n_candidates == 0:
         return RegressionBudget(window, Fraction(0), (), Fraction(0), Fraction(1))
 
-    def leaves(depth: int) -> Fraction:
-        return _leaf_part(of_tree, terms, n_rows, depth)
+    def divided(depth: int) -> RegressionBudget:
+        told = int(window > 0 and n_rows is not None)
+        return _levels(depth, window, _leaf_part(of_tree, terms, n_rows, depth), quantiles, told)
 
     depth = max_depth
     while depth > 1:
-        last = _levels(depth, window, leaves(depth), quantiles).levels[-1]
+        last = divided(depth).levels[-1]
         signal = signal_of(times(of_tree, last), terms, n_rows, depth - 1, n_candidates)
         if signal is None or signal >= LEAST_SIGNAL:
             break
         depth -= 1
-    return _levels(depth, window, leaves(depth), quantiles)
+    return divided(depth)
 
 
 def signal_of(share: Share | None, terms: Terms, n_rows: int | None, level: int, n_candidates: int) -> float | None:
@@ -139,33 +144,31 @@ def knee_of(criterion: Criterion, signal: float | None) -> int:
     return max(1, round(min(1.0, signal / SQUARES_FROM) * RESIDUAL))
 
 
-def cap_of(criterion: Criterion, signal: float | None) -> float | None:
-    """Return the cap of a level's losses: the more signal there is, the nearer to the sum of squares.
+def cap_of(criterion: Criterion, share: Share | None, terms: Terms, n_candidates: int) -> float | None:
+    """Return what each record of a node adds to its cap, in variances: the more signal, the nearer to squared errors.
 
     None for scores of residuals. Without privacy, the sum of squared residuals is what "capped" stands for.
     """
-    if criterion != "capped" or signal == math.inf:
-        return None
-    if signal is None:
-        return CAP_WITHOUT_HINT
-    cap: float = CAP_OF_ONE * signal**CAP_POWER
-    return min(MOST_CAP, max(LEAST_CAP, cap))
+    of_one = signal_of(share, terms, 1, 0, n_candidates)
+    return None if criterion != "capped" or of_one is None or of_one == math.inf else CAP_OF_SIGNAL * of_one
 
 
 def sums_event(terms: Terms, name: str, share: Share | None, sees: str) -> Event:
-    """Plan the release of how far the records of nodes are above the lowest residual, and below the highest.
+    """Plan the release of how far the records of nodes are below their centre, near to it, and above it.
 
     Notes
     -----
-    *Privacy.* A residual r lies from -b to b, where b is `RESIDUAL`. A record adds ``b + r`` to one sum and ``b - r``
-    to another. Neither is below zero, and together they are ``2 b`` whatever r is: that is the L1 norm, and the L2 norm
-    is no more. What two records add differs by ``2 |r - r'|`` in L1, at most the ``4 b`` of two steps, and by the root
-    of ``2 (r - r')^2`` in L2, so that its square is at most ``8 b^2``, twice that of one record.
+    *Privacy.* A residual r lies from -b to b, where b is `RESIDUAL`. A record adds ``max(-r, 0)`` to one sum,
+    ``b - |r|`` to the second and ``max(r, 0)`` to the third. None is below zero, and together they are b whatever r is:
+    that is the L1 norm, and the L2 norm is no more. What two records add differs by at most ``2 b`` in L1. Since no
+    part is negative, the square of their distance in L2 is at most the sum of their squares, ``2 b^2``, twice that of
+    one record.
 
-    Half of both sums together is b times the number of records, and half of their difference is the sum of residuals.
-    So the number is as exact as the sum, which matters in leaves with few records: their mean is one over the other.
+    All three together are b times the number of records, the third less the first is the sum of residuals, and the
+    first and the third together are the sum of their sizes, which says how far the records are spread. The second part
+    costs nothing: the sum of residuals would be no more exact without it.
     """
-    return terms.noise(name, share, l1=2 * RESIDUAL, l2_squared=4 * RESIDUAL**2, sees=sees)
+    return terms.noise(name, share, l1=RESIDUAL, l2_squared=RESIDUAL**2, sees=sees)
 
 
 def _leaf_part(share: Share | None, terms: Terms, n_rows: int | None, depth: int) -> Fraction:
@@ -177,13 +180,13 @@ def _leaf_part(share: Share | None, terms: Terms, n_rows: int | None, depth: int
     return max(LEAF_PART, min(MOST_LEAF_PART, part.limit_denominator(1000)))
 
 
-def _levels(depth: int, window: Fraction, leaves: Fraction, quantiles: bool) -> RegressionBudget:
+def _levels(depth: int, window: Fraction, leaves: Fraction, quantiles: bool, first_centre: int) -> RegressionBudget:
     centre = min(CENTRE_PART, MOST_CENTRE_PART / depth)
-    left = 1 - leaves - centre * depth
+    left = 1 - leaves - centre * (depth - first_centre)
     of_quantiles = left / (depth + 1) if quantiles else Fraction(0)
     weights = [LEVEL_GROWTH**level for level in range(depth)]
     levels = tuple((left - of_quantiles) * weight / sum(weights) for weight in weights)
-    return RegressionBudget(window, of_quantiles, levels, centre, leaves)
+    return RegressionBudget(window, of_quantiles, levels, centre, leaves, first_centre)
 
 
 def _pays_for_window(share: Share | None, terms: Terms, n_rows: int | None) -> bool:

@@ -31,15 +31,15 @@ class PrivaTreeRegressor(PrivateRegressor):
         trees predict their mean.
     criterion : {"capped", "mix", "squares", "deviations"}, default="capped"
         What makes a split a good one. *capped*: a small sum of squared errors, as for CART, where each record's counts
-        up to a cap only (`privet.trees.capped_losses`); the more records and budget a level has, the higher is the cap,
-        so that large data gets CART's splits. The others score sums of residuals (`privet.trees.scores.deviations`).
+        up to a cap only (`privet.trees.capped_losses`); the more records and budget a node has and the wider they are
+        spread, the higher is its cap. The others score sums of residuals (`privet.trees.scores.deviations`).
         *squares*: the sum of squared errors. *deviations*: sums of residuals far from zero on both sides, which is a
         far stronger signal. *mix*: squares for differences that are small against a threshold, deviations beyond.
     bins : int, default=511
         Number of cells of a numeric feature whose schema does not set it.
     n_rows_hint : int, "unknown" or None, default=None
-        A public guess at the number of records; its order of magnitude is enough. It decides the depth, the cap of
-        "capped", the threshold of "mix", and whether the target's window is looked for. Never compared with the data.
+        A public guess at the number of records; its order of magnitude is enough. It decides the depth, the part of
+        the leaves, the threshold of "mix", and whether the target's window is looked for. Never compared with the data.
         None: a noisy number is bought with a small part of the budget, or taken for free where it is public
         (`privet.estimators.counting`). "unknown": do without.
 
@@ -54,18 +54,19 @@ class PrivaTreeRegressor(PrivateRegressor):
     -----
     *Privacy.* The schema declares the neighbours. *Window*: counts of 64 equal cells of the target's range, of
     sensitivity one, tell where most values are (a twentieth of the budget, where there is enough data for it).
-    *Centres*: each node of a level releases how far its records' residuals, targets less the parent's centre, held
-    within the window's width, are above the lowest and below the highest that they can be. What a record adds to
-    the two sums together is the same for every record, and neither part is negative
-    (`privet.learners.privatree.regression_plan.sums_event`); nodes of a level are disjoint. *Splits*: one selection a
-    level. A record has a loss for each value that a child may have, from 0 to a public cap, by a table that follows
-    from released centre and window. A child scores minus the least loss that one value has for all of its records, so
-    an added record lowers every candidate's score by something between 0 and the cap, whatever the number of features
-    (`privet.trees.scores.LOSSES`; for other criteria, `privet.trees.scores.deviations`). *Leaves*: as centres. Costs
-    add up over levels and leaves. Every node is split down to the planned depth, and every leaf goes through the
-    mechanism, whether or not a record reached it. With `stop`, the node's own score is one more candidate of the same
-    range, plus a public constant; a leaf that stops spends what its path has left. Values of leaves are shrunk towards
-    those of their parents by how noisy they are, which is post-processing, as is all else.
+    *Centres*: each node of a level, but for the root where the number of records is known to be enough for the window
+    to tell its centre, releases how far its records' residuals, targets less the parent's centre, held within the
+    window's width, are below zero, near to it and above it. What a record adds to the three sums together is the same
+    for every record, and no part is negative (`privet.learners.privatree.regression_plan.sums_event`); nodes of a level
+    are disjoint. *Splits*: one selection a level. A record has a loss for each value that a child may have, from 0 to
+    the cap, by a table that follows from released centre, spread, number of records and window. A child scores minus
+    the least loss that one value has for all of its records, so an added record lowers every candidate's score by
+    something between 0 and the cap, whatever the number of features (`privet.trees.scores.LOSSES`; for other criteria,
+    `privet.trees.scores.deviations`).
+    *Leaves*: as centres. Costs add up over levels and leaves. Every node is split down to the planned depth, and every
+    leaf goes through the mechanism, whether or not a record reached it. With `stop`, the node's own score is one more
+    candidate of the same range, plus a public constant; a leaf that stops spends what its path has left. Values of
+    leaves are shrunk towards those of their parents by how noisy they are, which is post-processing, as is all else.
 
     Without privacy (``epsilon=None``) residuals are not held within a window, and the score is the sum of squares: it
     is CART's tree, on the schema's grid.
