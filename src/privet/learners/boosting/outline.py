@@ -275,9 +275,11 @@ def _many_classes(encoding: Encoding, signal: float, n_rows: int) -> Outline:
     if strength < enough:
         return _base_alone(HistogramBase(n_rows))
     rounds = _for_large_signal(None, signal) if signal > LARGE_SIGNAL else _binned(None, START_PART, 60, 2)
-    turned = _turned(encoding, signal * float(DESCENT_PART), n_rows, TURNED_SHAKE_BEFORE_TREES)
+    # As much as descent could use alone, but at most a half: the more signal there is, the more is left for trees.
+    part = min(max(Fraction(enough / strength).limit_denominator(100), DESCENT_PART), Fraction(1, 2))
+    turned = _turned(encoding, signal * float(part), n_rows, TURNED_SHAKE_BEFORE_TREES)
     base = turned or DescentBase(n_rows, DESCENT_STEPS)
-    return replace(rounds, base=base, base_part=DESCENT_PART) if descends else rounds
+    return replace(rounds, base=base, base_part=part) if descends else rounds
 
 
 def _two_classes_few_features(encoding: Encoding, signal: float, n_rows: int) -> Outline:
