@@ -137,7 +137,7 @@ def planned(way: str, n_rows: int) -> ExitStack:
     if way == STUMPS:
         for strengths in ("STRENGTHS_TWO_CLASSES", "STRENGTHS_FEW_FEATURES"):
             found.enter_context(mock.patch.object(outline, strengths, (0, 0)))
-        found.enter_context(mock.patch.object(outline, "STRENGTH_FOR_PRODUCTS", 0))
+        found.enter_context(mock.patch.object(outline, "_turned", return_value=None))
     elif way != HISTOGRAMS:  # Gaussian noise is needed
         found.enter_context(mock.patch("privet.learners.boosting.estimators.is_better_pure", return_value=False))
     return found

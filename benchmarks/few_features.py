@@ -78,10 +78,15 @@ def planned(way: str, n_rows: int) -> ExitStack:
         part, ranks = outline.TURNED_PART_BEFORE_STUMPS, RankCounts(n_rows)
         return Outline(outline.BINS_PART, part, 0, turned, 16, 1, ranks=ranks)
 
-    found, never = ExitStack(), (0.0, 0.0)
-    strengths = {ALONE: (0.0, float("inf"))}.get(way, never)
-    products = float("inf") if way == BEFORE_TREES else 0.0
-    found.enter_context(mock.patch.multiple(outline, STRENGTHS_FEW_FEATURES=strengths, STRENGTH_FOR_PRODUCTS=products))
+    found = ExitStack()
+    strengths = (0.0, float("inf") if way == ALONE else 0.0)
+    # Three tenths at every strength.
+    parts = {"STRENGTHS_FEW_FEATURES": strengths, "LARGE_SIGNAL_BASE_PART": outline.BASE_PART}
+    if way in (ALONE, BEFORE_TREES):
+        found.enter_context(mock.patch.multiple(outline, **parts))
+    else:
+        found.enter_context(mock.patch.object(outline, "STRENGTHS_FEW_FEATURES", strengths))
+        found.enter_context(mock.patch.object(outline, "_turned", return_value=None))
     if way in (BEFORE_STUMPS, ALONE):  # Gaussian noise is needed
         found.enter_context(mock.patch("privet.learners.boosting.estimators.is_better_pure", return_value=False))
     if way == BEFORE_STUMPS:
@@ -115,8 +120,9 @@ def page(table: pd.DataFrame) -> str:
         "trees.",
         "",
         f"With at most {outline.MANY_FEATURES} features the outline takes descent alone from {few} to {enough:,}, then "
-        f"descent before trees up to {outline.STRENGTH_FOR_PRODUCTS:,}. That was chosen on such samples, so this is "
-        "not a test of it. Bushes are made up of small trees and nothing else; they are shown apart.",
+        f"descent before trees, for less of the budget from {outline.STRENGTH_FOR_LESS_FEW_FEATURES:,} on. That was "
+        "chosen on such samples, so this is not a test of it. Bushes are made up of small trees and nothing else; they "
+        "are shown apart.",
         "",
         "| strength | then stumps | alone | then trees | samples "
         "| bushes: then stumps | alone | then trees | samples |",

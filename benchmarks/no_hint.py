@@ -34,7 +34,7 @@ LEARNERS = ("Boosting", "RandomDecisionForest", "PrivaTree", "MultinomialForest"
 HINTS = ("hint", "bought", "unknown")
 GUARANTEES = {"pure": 0.0, "approximate": 1e-6}
 EPSILONS = (0.1, 0.5, 1.0)
-FEW_ROWS, SPLITS_OF_FEW_ROWS, SPLITS = 2_500, 20, 5
+FEW_ROWS, SPLITS_OF_FEW_ROWS, SPLITS = 2_500, 40, 10
 COMMAND = "python benchmarks/no_hint.py --data FOLDER"
 
 

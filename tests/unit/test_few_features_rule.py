@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from privet.learners.boosting.outline import STRENGTH_FOR_PRODUCTS, STRENGTHS_FEW_FEATURES
+from privet.learners.boosting.outline import STRENGTH_FOR_LESS_FEW_FEATURES, STRENGTHS_FEW_FEATURES
 
 FILE = Path(__file__).parents[2] / "docs" / "results" / "few_features.csv"
 
@@ -34,11 +34,11 @@ def test_descent_alone_is_ahead_between_its_strengths(means):
 
 
 def test_beyond_them_trees_bring_more_and_do_best_after_descent(means):
-    beyond = (STRENGTHS_FEW_FEATURES[1], STRENGTH_FOR_PRODUCTS)
+    beyond = (STRENGTHS_FEW_FEATURES[1], STRENGTH_FOR_LESS_FEW_FEATURES)
     assert min(ahead(means, beyond, "descent, then trees", "descent alone")) > 0.5
     assert min(ahead(means, beyond, "descent, then trees", "stumps or trees")) > 0
 
 
-def test_where_there_is_much_signal_descent_brings_nothing(means):
-    much = (STRENGTH_FOR_PRODUCTS, float("inf"))
+def test_where_there_is_much_signal_three_tenths_are_too_much_for_descent(means):
+    much = (STRENGTH_FOR_LESS_FEW_FEATURES, float("inf"))
     assert sum(ahead(means, much, "descent, then trees", "stumps or trees")) < 0

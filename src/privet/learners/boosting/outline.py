@@ -31,6 +31,7 @@ NOTHING, ALL = Fraction(0), Fraction(1)
 BINS_PART, LARGE_PURE_BINS_PART = Fraction(1, 10), Fraction(1, 20)
 BASE_PART, LARGE_SIGNAL_BASE_PART = Fraction(3, 10), Fraction(1, 10)
 DESCENT_PART, LARGE_SIGNAL_DESCENT_PART = Fraction(3, 20), Fraction(1, 20)  # where trees come after it
+MOST_DESCENT_PART = Fraction(1, 2)  # the same, many classes with little more signal than descent could use alone
 DESCENT_PART_BEFORE_STUMPS, TURNED_PART_BEFORE_STUMPS = Fraction(3, 5), Fraction(4, 5)
 DESCENT_STEPS, DESCENT_STEPS_LONG, TURNED_STEPS = 30, 60, 36
 PAIRS_PART = Fraction(1, 8)  # of what descent in turned columns has, for the products that turn them
@@ -52,9 +53,9 @@ SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
 # The strength of a signal (`strength_of`) between which gradient descent does best: many classes, alone; two classes
 # of many features, before stumps.
 STRENGTHS_MANY_CLASSES, STRENGTHS_TWO_CLASSES = (30, 30_000), (500, 30_000)
-# Two classes of few features: the strengths between which descent does best alone; and from which on a regression in
-# one shot, for less of the budget, does as well before trees.
-STRENGTHS_FEW_FEATURES, STRENGTH_FOR_PRODUCTS = (300, 60_000), 600_000
+STRENGTHS_FEW_FEATURES = (300, 60_000)  # two classes of few features: descent alone; before trees beyond
+# From which strength on descent gets less before trees, in proportion: many classes, two classes of few features.
+STRENGTH_FOR_LESS_MANY_CLASSES, STRENGTH_FOR_LESS_FEW_FEATURES = 60_000, 600_000
 SIGNAL_FOR_TURNING = 1 / 2  # n^2 rho of what descent has, times the cube of the columns: from here on they are turned
 LARGE_SIGNAL = 1_000_000  # deeper trees, each level of which shares one split, and finer cells
 SIGNAL_FOR_DEPTH_FIVE, TIMES_FOR_A_LEVEL = 20_000_000, 40  # so many times the signal for each level more
@@ -198,6 +199,11 @@ def _turned(encoding: Encoding, signal: float, n_rows: int, shake: float = TURNE
     return base if base.fits(encoding, signal) and signal >= enough else None
 
 
+def _falling(most: Fraction, least: Fraction, times: float) -> Fraction:
+    """Return a part of the budget that falls with the signal: there are so many times of what still calls for most."""
+    return max(least, min(most, (most * Fraction(1 / times)).limit_denominator(100)))
+
+
 def descent_part(signal: float) -> Fraction:
     """Return what gradient descent gets of the budget; much signal leaves more to the trees."""
     return LARGE_SIGNAL_DESCENT_PART if signal > LARGE_SIGNAL else DESCENT_PART
@@ -275,8 +281,7 @@ def _many_classes(encoding: Encoding, signal: float, n_rows: int) -> Outline:
     if strength < enough:
         return _base_alone(HistogramBase(n_rows))
     rounds = _for_large_signal(None, signal) if signal > LARGE_SIGNAL else _binned(None, START_PART, 60, 2)
-    # As much as descent could use alone, but at most a half: the more signal there is, the more is left for trees.
-    part = min(max(Fraction(enough / strength).limit_denominator(100), DESCENT_PART), Fraction(1, 2))
+    part = _falling(MOST_DESCENT_PART, DESCENT_PART, strength / STRENGTH_FOR_LESS_MANY_CLASSES)
     turned = _turned(encoding, signal * float(part), n_rows, TURNED_SHAKE_BEFORE_TREES)
     base = turned or DescentBase(n_rows, DESCENT_STEPS)
     return replace(rounds, base=base, base_part=part) if descends else rounds
@@ -293,10 +298,9 @@ def _two_classes_few_features(encoding: Encoding, signal: float, n_rows: int) ->
         stumps = _rounds_alone(1)
         return stumps if regression is None else replace(stumps, base=regression, base_part=Fraction(1, 2))
     rounds = _for_large_signal(regression, signal) if signal > LARGE_SIGNAL else _binned(regression, BASE_PART, 60, 2)
-    turned = _turned(encoding, signal * float(BASE_PART), n_rows)
-    if turned is None or strength >= STRENGTH_FOR_PRODUCTS:
-        return rounds
-    return replace(rounds, base=turned, base_part=BASE_PART)
+    part = _falling(BASE_PART, LARGE_SIGNAL_BASE_PART, strength / STRENGTH_FOR_LESS_FEW_FEATURES)
+    turned = _turned(encoding, signal * float(part), n_rows, TURNED_SHAKE_BEFORE_TREES)
+    return rounds if turned is None else replace(rounds, base=turned, base_part=part)
 
 
 def _two_classes_many_features(encoding: Encoding, signal: float, n_rows: int) -> Outline:
