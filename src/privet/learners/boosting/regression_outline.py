@@ -16,6 +16,7 @@ from privet.learners.boosting.outline import (
     ALL,
     BINS_PART,
     LARGE_SIGNAL,
+    LARGE_SIGNAL_BASE_PART,
     MANY_FEATURES,
     NOTHING,
     QUANTILE_LEVELS,
@@ -71,7 +72,7 @@ def outline_for_regression(encoding: Encoding, share: Share | None, n_rows: int 
         return Outline(NOTHING, base_part, 0, lines, 4, 1, window_part=SMALL_SIGNAL_WINDOW_PART)
     if signal < SIGNAL_FOR_TREES:
         return _after_products(encoding, Fraction(3, 5), bends=False, n_trees=6, depth=1)
-    return _grown(_after_products(encoding, TREES_BASE_PART, bends=True, n_trees=30, depth=2), signal)
+    return _grown(_after_products(encoding, _part_before_trees(signal), bends=True, n_trees=30, depth=2), signal)
 
 
 def _whitened(encoding: Encoding, signal: float, n_rows: int) -> WhitenedBase | None:
@@ -80,7 +81,7 @@ def _whitened(encoding: Encoding, signal: float, n_rows: int) -> WhitenedBase | 
     Turned columns are about equally long. So noise moves a score by a variance that goes with the square of their
     number; and the more there are, the more of them say nothing, which stumps pass over.
     """
-    for_base = signal * (float(TREES_BASE_PART) if signal >= SIGNAL_FOR_TREES else 1.0)
+    for_base = signal * (float(_part_before_trees(signal)) if signal >= SIGNAL_FOR_TREES else 1.0)
     for bends, least in ((True, SIGNAL_FOR_BENDS), (False, SIGNAL_FOR_LINES)):
         base = WhitenedBase(n_rows, DESCENT_STEPS, PAIRS_PART, AdditiveBase("l2", bends))
         if base.fits(encoding, for_base) and for_base >= least * (base.columns.n_columns(encoding) + 1) ** 3:
@@ -97,10 +98,14 @@ def _turned(base: WhitenedBase, signal: float) -> Outline:
     cells, levels = (LARGE_RANK_CELLS, LARGE_RANK_LEVELS) if signal >= LARGE_SIGNAL else (RANK_CELLS, RANK_LEVELS)
     ranks = RankCounts(base.n_rows, cells, levels, counts_records=True)
     if signal >= SIGNAL_FOR_TREES:
-        rounds = Outline(BINS_PART, TREES_BASE_PART, 0, base, 30, 2, window_part=WINDOW_PART, ranks=ranks)
-        return _grown(rounds, signal)
+        part = _part_before_trees(signal)
+        return _grown(Outline(BINS_PART, part, 0, base, 30, 2, window_part=WINDOW_PART, ranks=ranks), signal)
     window_part = SMALL_SIGNAL_WINDOW_PART if signal < SIGNAL_FOR_QUANTILES else WINDOW_PART
     return Outline(RANKS_PART, ALL, 0, base, window_part=window_part, ranks=ranks, window_by_counts=True)
+
+
+def _part_before_trees(signal: float) -> Fraction:
+    return LARGE_SIGNAL_BASE_PART if signal >= LARGE_SIGNAL else TREES_BASE_PART
 
 
 def _grown(rounds: Outline, signal: float) -> Outline:
