@@ -3,10 +3,10 @@
     python benchmarks/large.py --data FOLDER [--repeats 3]        # ten minutes on one core
 
 The rules of `privet.learners.boosting.outline` for large signals were chosen on such tables: tuning sets of 11,000 rows
-and more, and made-up ones (``arena/made_up.py``). *Now* levels share their splits, unless the signal is very large.
-*Before*, with ``delta`` above zero: depth 5, 30 rounds, 15% for a regression; with pure epsilon depth 3, 60 rounds, 20%
-for it, and public cells. All ways have the same splits and the same seeds of noise. Every fit is kept in a file as it
-is made, so that a stopped run goes on. Written to ``docs/results``: ``large.csv`` and ``large.md``.
+and more, and made-up ones (``arena/made_up.py``). *Now* levels share their splits. *Before*, with ``delta`` above zero:
+depth 5, 30 rounds, 15% for a regression; with pure epsilon depth 3, 60 rounds, 20% for it, and public cells. All ways
+have the same splits and the same seeds of noise. Every fit is kept in a file as it is made, so that a stopped run goes
+on. Written to ``docs/results``: ``large.csv`` and ``large.md``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import privet
 from arena import arguments, data, made_up
 from arena.data import Problem, Task
 from privet.learners.boosting import learner
-from privet.learners.boosting.outline import Outline, outline
+from privet.learners.boosting.outline import MANY_FEATURES, Outline, outline
 from privet.learners.boosting.regression_base import AdditiveBase
 from privet.testing import seeded_noise
 
@@ -59,10 +59,11 @@ def planned(way: str) -> AbstractContextManager[object]:
         own = replace(now, shared_splits=False)
         if way == WAYS[1]:
             return own
-        regression = isinstance(now.base, AdditiveBase)
         if share.epsilon is None:
-            return replace(own, depth=5, n_trees=30, base_part=Fraction(3, 20) if regression else now.base_part)
-        base_part = Fraction(1, 5) if regression else now.base_part
+            if encoding.n_classes == 2 and encoding.n_features <= MANY_FEATURES:
+                own = replace(own, base=AdditiveBase(), base_part=Fraction(3, 20))
+            return replace(own, depth=5, n_trees=30)
+        base_part = Fraction(1, 5) if isinstance(now.base, AdditiveBase) else now.base_part
         return replace(own, depth=3, n_trees=60, base_part=base_part, levels=0, bins_part=Fraction(0))
 
     return mock.patch.object(learner, "outline", begin)

@@ -25,6 +25,7 @@ from arena.ours import Ours
 from boosting_regression import of_frame
 from privet.learners.boosting import regression_outline
 from privet.learners.boosting.outline import Outline
+from privet.schema.encoding import Encoding
 
 DELTA, EPSILONS, SPLITS = 1e-6, (1.0, 4.0), 4
 NOW, BEFORE = "now", "depth three"
@@ -62,7 +63,7 @@ def problems(folder: Path) -> Iterator[Problem]:
 def planned(recipe: str) -> AbstractContextManager[object]:
     """Let boosting plan by this recipe."""
 
-    def shallow(rounds: Outline, signal: float) -> Outline:
+    def shallow(encoding: Encoding, rounds: Outline, signal: float) -> Outline:
         return replace(rounds, depth=3) if signal >= regression_outline.LARGE_SIGNAL else rounds
 
     if recipe == NOW:

@@ -225,10 +225,18 @@ def test_words_for_truth_values_are_read_everywhere():
     agree(model, X, [row[0] for row in rows], [row[1:] for row in rows])
 
 
-def test_sql_answers_what_the_model_answers_in_sqlite(model, frame):
+@pytest.mark.parametrize(("at_once", "most_columns"), [(1 << 8, 500), (1, 500), (1, 3)])
+def test_sql_answers_what_the_model_answers_in_sqlite(model, frame, at_once, most_columns, monkeypatch):
+    """In one step, with a step for each tree, and in as few steps as columns allow."""
+    monkeypatch.setattr("privet.exports.sql.LEAVES_AT_ONCE", at_once)
+    monkeypatch.setattr("privet.exports.sql.MOST_COLUMNS", most_columns)
     with sqlite3.connect(":memory:") as connection:
         frame.to_sql("records", connection, index=False)
-        cursor = connection.execute(to_sql(model))
+        statement = to_sql(model)
+        trees = scoring_of(model).trees
+        if (at_once, most_columns) == (1, 500):
+            assert statement.count("AS MATERIALIZED") >= (0 if trees is None else trees.n_trees)
+        cursor = connection.execute(statement)
         found = pandas.DataFrame(cursor.fetchall(), columns=[name for name, *_ in cursor.description]).sort_values("id")
     connection.close()
     agree(model, frame, found["prediction"].to_numpy(), found[columns_of(model)].to_numpy())

@@ -47,8 +47,9 @@ def test_records_on_one_side_are_ranked_by_the_feature(slope):
     assert (np.diff(scores(stumps, soft=True)[:N_CELLS]) * slope > 0).all()
 
 
-def test_a_split_of_categories_is_left_as_it_is():
-    stumps = [stump(Subset(1, frozenset({0})), -0.5, 0.8)]
+@pytest.mark.parametrize("split", [Subset(1, frozenset({0})), Threshold(0, N_CELLS - 1, missing_first=False)])
+def test_a_split_of_categories_or_of_missing_values_is_left_as_it_is(split):
+    stumps = [stump(split, -0.5, 0.8)]
     np.testing.assert_array_equal(scores(stumps, soft=False), scores(stumps, soft=True))
 
 

@@ -22,6 +22,9 @@ from privet.schema.encoding import RangeTarget
 from privet.schema.readings import Buckets, Days, Part
 
 MOST_VALUES = 1 << 19  # of leaves and cells, each with every score: some 20 MB of text
+# Of one step, where there are more leaves: DuckDB takes far longer than in proportion to plan a long one. And how many
+# columns such steps may add: databases limit them.
+LEAVES_AT_ONCE, MOST_COLUMNS = 1 << 8, 500
 
 Step = tuple[str, str]  # a name and a SELECT
 
@@ -39,7 +42,8 @@ def to_sql(
     and 1, or as words. Dates may be stored as such, as points in time, or as texts in the schema's or in ISO's form;
     not as numbers of days. For a hashed feature the table has a column of buckets, ``..._bucket``, which `with_buckets`
     makes, since databases do not know the hash. A value that is NaN rather than NULL is taken for a large number by
-    most databases: turn it into NULL first.
+    most databases: turn it into NULL first. DuckDB takes a second or two to plan a statement of 5,000 leaves, and more
+    than 3 GB of memory for one of 50,000, which SQLite answers at once.
 
     Parameters
     ----------
@@ -115,7 +119,17 @@ def scoring_to_sql(scoring: Scoring, table: str, keep: Sequence[str] | None, mat
     if scoring.tables:
         steps.append(_step("based", [_base(scoring, place) for place in range(n_scores)], bases, source))
         source = "based"
-    steps.append(_step("scored", [_score(scoring, *score) for score in enumerate(bases)], scores, source))
+    groups = _groups_of_trees(scoring)
+    for number, roots in enumerate(groups[:-1]):
+        sums = [_sum(_trees(scoring, roots, place)) for place in range(n_scores)]
+        steps.append(_step(f"grown_{number}", sums, [_grown(number, end) for end in ends], source))
+        source = f"grown_{number}"
+    earlier = [[_grown(number, end) for number in range(len(groups) - 1)] for end in ends]
+    said = [
+        _score(scoring, place, base, [*earlier[place], *_trees(scoring, groups[-1], place)])
+        for place, base in enumerate(bases)
+    ]
+    steps.append(_step("scored", said, scores, source))
     kept = ["*"] if keep is None else [_name(column) for column in keep]
     if isinstance(scoring.target, RangeTarget):
         last, source = [*kept, f"{_in_range(scoring.target, scores[0])} AS prediction"], "scored"
@@ -142,17 +156,33 @@ def _base(scoring: Scoring, place: int) -> str:
     return _sum([*([_double(start)] if start else []), *terms])
 
 
-def _score(scoring: Scoring, place: int, base: str) -> str:
+def _groups_of_trees(scoring: Scoring) -> list[list[int]]:
+    """Return the roots of all trees, in groups that have about as many leaves as one step may have."""
+    if scoring.trees is None:
+        return [[]]
+    roots, (n_leaves, n_scores) = scoring.trees.tree_offsets[:-1].tolist(), scoring.values.shape
+    fewest = -(-len(roots) * n_scores // MOST_COLUMNS)
+    at_once = max(1, fewest, len(roots) * LEAVES_AT_ONCE // max(n_leaves, 1))
+    return [roots[first : first + at_once] for first in range(0, len(roots), at_once)]
+
+
+def _grown(number: int, end: str) -> str:
+    """Return the column of what a group of trees adds."""
+    return _name(f"trees_{number}{end}")
+
+
+def _trees(scoring: Scoring, roots: Sequence[int], place: int) -> list[str]:
+    """Return what each of some trees adds to a score."""
+    return [_node(scoring, root, scoring.values[:, place]) for root in roots]
+
+
+def _score(scoring: Scoring, place: int, base: str, added: Sequence[str]) -> str:
     """Return one score: the base, held within its bounds, and what the trees add."""
     held = base if scoring.tables else _double(_within(float(scoring.start[place]), scoring.bounds))
     if scoring.tables and scoring.bounds is not None:
         low, high = (_double(bound) for bound in scoring.bounds)
         held = f"CASE WHEN {base} < {low} THEN {low} WHEN {base} > {high} THEN {high} ELSE {base} END"
-    if scoring.trees is None:
-        return held
-    values = scoring.values[:, place]
-    trees = [_node(scoring, int(root), values) for root in scoring.trees.tree_offsets[:-1]]
-    return _sum(trees if held == _double(0) else [held, *trees])
+    return _sum(added if added and held == _double(0) else [held, *added])
 
 
 def _within(value: float, bounds: tuple[float, float] | None) -> float:

@@ -12,6 +12,8 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import numpy as np
+
 from privet.learners.boosting.choice_base import ChoiceBase
 from privet.learners.boosting.column_sizes import WEIGHT
 from privet.learners.boosting.descent_base import DescentBase
@@ -60,6 +62,7 @@ SIGNAL_FOR_TURNING = 1 / 2  # n^2 rho of what descent has, times the cube of the
 LARGE_SIGNAL = 1_000_000  # deeper trees, each level of which shares one split, and finer cells
 SIGNAL_FOR_DEPTH_FIVE, TIMES_FOR_A_LEVEL = 20_000_000, 40  # so many times the signal for each level more
 FEWEST_ROUNDS, MOST_ROUNDS, MOST_LEVELS = 30, 200, 8  # for a large signal; rounds go by its fourth root
+MOST_SUMS, MOST_CELLS = 1 << 23, 256  # of the nodes of one level, and of a feature: some 400 MB in all
 SIGNAL_FOR_EACH_COLUMN = 5_000  # two classes with many features: a base by gradient descent
 
 
@@ -209,19 +212,22 @@ def descent_part(signal: float) -> Fraction:
     return LARGE_SIGNAL_DESCENT_PART if signal > LARGE_SIGNAL else DESCENT_PART
 
 
-def rounds_and_depth(signal: float) -> tuple[int, int]:
+def rounds_and_depth(encoding: Encoding, signal: float) -> tuple[int, int]:
     """Return the most rounds and the levels of their trees for a large signal under zCDP; levels share their splits.
 
     One choice for all nodes of a level sees all records, where a node of the lower levels has few. A tree of such
-    splits says less than one whose nodes choose for themselves, and more and deeper trees make up for that.
+    splits says less than one whose nodes choose for themselves, and more and deeper trees make up for that, as long as
+    the sums of all nodes fit into memory.
     """
-    times = signal / SIGNAL_FOR_DEPTH_FIVE
+    times, cells = signal / SIGNAL_FOR_DEPTH_FIVE, int(np.minimum(encoding.n_codes, MOST_CELLS).sum())
     n_trees = min(max(FEWEST_ROUNDS * times**0.25, FEWEST_ROUNDS), MOST_ROUNDS)
-    return int(n_trees), min(5 + math.floor(math.log(times, TIMES_FOR_A_LEVEL)), MOST_LEVELS)
+    levels = min(5 + math.floor(math.log(times, TIMES_FOR_A_LEVEL)), MOST_LEVELS)
+    affordable = math.floor(math.log2(MOST_SUMS / (cells * max(encoding.n_classes, 1)))) + 1
+    return int(n_trees), max(min(levels, affordable), 2)
 
 
-def _for_large_signal(base: AdditiveBase | None, signal: float) -> Outline:
-    rounds = _binned(base, LARGE_SIGNAL_BASE_PART, *rounds_and_depth(signal), LARGE_QUANTILE_LEVELS)
+def _for_large_signal(encoding: Encoding, base: AdditiveBase | None, signal: float) -> Outline:
+    rounds = _binned(base, LARGE_SIGNAL_BASE_PART, *rounds_and_depth(encoding, signal), LARGE_QUANTILE_LEVELS)
     return replace(rounds, shared_splits=True)
 
 
@@ -280,7 +286,7 @@ def _many_classes(encoding: Encoding, signal: float, n_rows: int) -> Outline:
         return _descent_alone(_turned(encoding, signal, n_rows) or descent)
     if strength < enough:
         return _base_alone(HistogramBase(n_rows))
-    rounds = _for_large_signal(None, signal) if signal > LARGE_SIGNAL else _binned(None, START_PART, 60, 2)
+    rounds = _for_large_signal(encoding, None, signal) if signal > LARGE_SIGNAL else _binned(None, START_PART, 60, 2)
     part = _falling(MOST_DESCENT_PART, DESCENT_PART, strength / STRENGTH_FOR_LESS_MANY_CLASSES)
     turned = _turned(encoding, signal * float(part), n_rows, TURNED_SHAKE_BEFORE_TREES)
     base = turned or DescentBase(n_rows, DESCENT_STEPS)
@@ -297,7 +303,11 @@ def _two_classes_few_features(encoding: Encoding, signal: float, n_rows: int) ->
     if signal < SIGNAL_FOR_TREES_TWO_CLASSES:
         stumps = _rounds_alone(1)
         return stumps if regression is None else replace(stumps, base=regression, base_part=Fraction(1, 2))
-    rounds = _for_large_signal(regression, signal) if signal > LARGE_SIGNAL else _binned(regression, BASE_PART, 60, 2)
+    rounds = (
+        _for_large_signal(encoding, regression, signal)
+        if signal > LARGE_SIGNAL
+        else _binned(regression, BASE_PART, 60, 2)
+    )
     part = _falling(BASE_PART, LARGE_SIGNAL_BASE_PART, strength / STRENGTH_FOR_LESS_FEW_FEATURES)
     turned = _turned(encoding, signal * float(part), n_rows, TURNED_SHAKE_BEFORE_TREES)
     return rounds if turned is None else replace(rounds, base=turned, base_part=part)
@@ -317,5 +327,5 @@ def _two_classes_many_features(encoding: Encoding, signal: float, n_rows: int) -
     if signal < SIGNAL_FOR_TREES_TWO_CLASSES:
         return _rounds_alone(1)
     large = signal > LARGE_SIGNAL
-    rounds = _on_public_cells(_for_large_signal(None, signal)) if large else _rounds_alone(2, 30)
+    rounds = _on_public_cells(_for_large_signal(encoding, None, signal)) if large else _rounds_alone(2, 30)
     return _after_descent(rounds, encoding, signal, n_rows)

@@ -65,14 +65,15 @@ def outline_for_regression(encoding: Encoding, share: Share | None, n_rows: int 
         return _after_products(encoding, Fraction(3, 10), bends=True, n_trees=30, depth=2)
     base = _whitened(encoding, signal, n_rows)
     if base is not None:
-        return _turned(base, signal)
+        return _turned(encoding, base, signal)
     if signal < SIGNAL_FOR_QUANTILES:
         lines = _stepwise(encoding, "l2", 4, Fraction(1, 8), bends=False)
         base_part = START_PART if lines is None else Fraction(2, 5)
         return Outline(NOTHING, base_part, 0, lines, 4, 1, window_part=SMALL_SIGNAL_WINDOW_PART)
     if signal < SIGNAL_FOR_TREES:
         return _after_products(encoding, Fraction(3, 5), bends=False, n_trees=6, depth=1)
-    return _grown(_after_products(encoding, _part_before_trees(signal), bends=True, n_trees=30, depth=2), signal)
+    rounds = _after_products(encoding, _part_before_trees(signal), bends=True, n_trees=30, depth=2)
+    return _grown(encoding, rounds, signal)
 
 
 def _whitened(encoding: Encoding, signal: float, n_rows: int) -> WhitenedBase | None:
@@ -89,7 +90,7 @@ def _whitened(encoding: Encoding, signal: float, n_rows: int) -> WhitenedBase | 
     return None
 
 
-def _turned(base: WhitenedBase, signal: float) -> Outline:
+def _turned(encoding: Encoding, base: WhitenedBase, signal: float) -> Outline:
     """Return gradient descent in turned columns, alone or before trees.
 
     Without trees all noise is Gaussian and fixed in advance, so that its exact delta counts. With them that is lost,
@@ -99,7 +100,8 @@ def _turned(base: WhitenedBase, signal: float) -> Outline:
     ranks = RankCounts(base.n_rows, cells, levels, counts_records=True)
     if signal >= SIGNAL_FOR_TREES:
         part = _part_before_trees(signal)
-        return _grown(Outline(BINS_PART, part, 0, base, 30, 2, window_part=WINDOW_PART, ranks=ranks), signal)
+        rounds = Outline(BINS_PART, part, 0, base, 30, 2, window_part=WINDOW_PART, ranks=ranks)
+        return _grown(encoding, rounds, signal)
     window_part = SMALL_SIGNAL_WINDOW_PART if signal < SIGNAL_FOR_QUANTILES else WINDOW_PART
     return Outline(RANKS_PART, ALL, 0, base, window_part=window_part, ranks=ranks, window_by_counts=True)
 
@@ -108,11 +110,11 @@ def _part_before_trees(signal: float) -> Fraction:
     return LARGE_SIGNAL_BASE_PART if signal >= LARGE_SIGNAL else TREES_BASE_PART
 
 
-def _grown(rounds: Outline, signal: float) -> Outline:
+def _grown(encoding: Encoding, rounds: Outline, signal: float) -> Outline:
     """Return the same rounds; more of deeper trees, whose levels share their splits, where the signal is large."""
     if signal < LARGE_SIGNAL:
         return rounds
-    n_trees, depth = rounds_and_depth(signal)
+    n_trees, depth = rounds_and_depth(encoding, signal)
     return replace(rounds, n_trees=n_trees, depth=depth, shared_splits=True)
 
 

@@ -33,9 +33,12 @@ def softened(base: BaseTables, stumps: Sequence[GrownTree], grid: CellGrid) -> B
     slopes, variance = np.zeros(base.noise.size), base.noise**2
     for stump in stumps:
         (split,) = stump.splits
-        if not isinstance(split, Threshold):
+        n_cells = int(grid.domains.n_cells[split.feature])
+        if (
+            not isinstance(split, Threshold) or split.cut >= n_cells - 1
+        ):  # one that tells missing values from all others
             continue
-        begin, n_cells = int(grid.cells.offsets[split.feature]), int(grid.domains.n_cells[split.feature])
+        begin = int(grid.cells.offsets[split.feature])
         values = stump.values[:, 0] * 2.0**-SCORE_BITS
         step = values[1] - values[0]
         for side, (first, last) in enumerate(((0, split.cut), (split.cut + 1, n_cells - 1))):

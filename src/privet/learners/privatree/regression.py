@@ -319,8 +319,8 @@ def shrunk_means(released: IntArray, event: Event) -> tuple[Floats, Floats]:
 
     *Privacy.* Post-processing of released sums.
     """
-    below, near, above = np.maximum(released, 0).T / RESIDUAL  # what each is without noise is not below zero
-    records, total = below + near + above, above - below
+    below, _, above = np.maximum(released, 0).T / RESIDUAL  # what each is without noise is not below zero
+    records, total = np.maximum(released.sum(axis=1) / RESIDUAL, 0.0), above - below
     noise = event.deviation / RESIDUAL * math.sqrt(2)  # of the total
     n = np.maximum(records, max(1.0, noise))  # a number below its own noise is known to be small, not how small
     if not noise:
