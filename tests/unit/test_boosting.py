@@ -14,7 +14,7 @@ from privet.learners.boosting.cells import CellGrid
 from privet.learners.boosting.gradients import ONE, Huber, Logistic, Softmax
 from privet.learners.boosting.leaf_values import leaf_values
 from privet.learners.boosting.learner import FINE_BINS
-from privet.learners.boosting.outline import outline
+from privet.learners.boosting.outline import outline, rounds_and_depth
 from privet.mechanisms.release import drawn, outcomes_from
 from privet.mechanisms.replay import Forced, Recording
 from privet.privacy.events import Cost, Event, Filter, Mechanism
@@ -355,6 +355,15 @@ def test_more_records_get_deeper_trees_and_share_splits_where_there_are_many(sch
     largest = outline(encoding, share, 10**8, 1)
     assert (largest.n_trees, largest.depth) == most
     assert largest.shared_splits
+
+
+def test_trees_are_only_as_deep_as_the_sums_of_all_nodes_fit_into_memory():
+    features = {f"x{i}": Numeric(0, 1) for i in range(50)}
+    depths = []
+    for n_classes in (2, 10, 100):
+        encoding = Schema(features, classes=list(range(n_classes))).encoding(FINE_BINS)
+        depths.append(rounds_and_depth(encoding, 1e15)[1])
+    assert depths == [8, 7, 3]
 
 
 EXACT = Event("leaves", Mechanism.NOTHING, Fraction(0), Fraction(0), Cost.unbounded())

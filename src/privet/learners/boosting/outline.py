@@ -203,7 +203,7 @@ def _turned(encoding: Encoding, signal: float, n_rows: int, shake: float = TURNE
 
 
 def _falling(most: Fraction, least: Fraction, times: float) -> Fraction:
-    """Return a part of the budget that falls with the signal: there are so many times of what still calls for most."""
+    """Return a part of the budget: most up to a signal of once what asks for it, then less in proportion."""
     return max(least, min(most, (most * Fraction(1 / times)).limit_denominator(100)))
 
 
@@ -303,11 +303,9 @@ def _two_classes_few_features(encoding: Encoding, signal: float, n_rows: int) ->
     if signal < SIGNAL_FOR_TREES_TWO_CLASSES:
         stumps = _rounds_alone(1)
         return stumps if regression is None else replace(stumps, base=regression, base_part=Fraction(1, 2))
-    rounds = (
-        _for_large_signal(encoding, regression, signal)
-        if signal > LARGE_SIGNAL
-        else _binned(regression, BASE_PART, 60, 2)
-    )
+    rounds = _binned(regression, BASE_PART, 60, 2)
+    if signal > LARGE_SIGNAL:
+        rounds = _for_large_signal(encoding, regression, signal)
     part = _falling(BASE_PART, LARGE_SIGNAL_BASE_PART, strength / STRENGTH_FOR_LESS_FEW_FEATURES)
     turned = _turned(encoding, signal * float(part), n_rows, TURNED_SHAKE_BEFORE_TREES)
     return rounds if turned is None else replace(rounds, base=turned, base_part=part)
