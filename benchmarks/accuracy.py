@@ -27,7 +27,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -47,7 +47,7 @@ EPSILONS = (0.1, 0.5, 1.0, 4.0)
 DELTA = 1e-6
 SMALL = 100  # rows to train on, times epsilon
 # Much hangs on chance in small tables, and these take no time there.
-FEW_ROWS, SPLITS_OF_FEW_ROWS = 2_500, 20
+SPLITS_OF_FEW_ROWS = {400: 80, 2_500: 20}  # with fewer rows than that
 QUICK = ("Boosting", "PrivaTree", "MultinomialForest", "RandomDecisionForest")
 COMMAND = "python benchmarks/accuracy.py --data FOLDER"
 Key = tuple[str, str, str, float]  # task, rivals, method, epsilon
@@ -99,12 +99,16 @@ def expected(methods: Iterable[Method], found: Iterable[Task], epsilons: Iterabl
     return {(name, method.rivals, method.name, epsilon) for name, method in rivals for epsilon in epsilons}
 
 
+def most_splits(task: Task) -> int:
+    """Return how many splits a table has for what is quick."""
+    return next((splits for few, splits in SPLITS_OF_FEW_ROWS.items() if task.n_rows < few), SPLITS)
+
+
 def fill_all(
     problem: Problem, methods: Sequence[Method], cells: Cells, options: argparse.Namespace, until: float
 ) -> None:
     """Train whatever is missing of a problem; a small table has more splits for what is quick."""
-    many = SPLITS_OF_FEW_ROWS if problem.task.n_rows < FEW_ROWS else options.splits
-    for quick, splits in ((False, options.splits), (True, max(many, options.splits))):
+    for quick, splits in ((False, options.splits), (True, max(most_splits(problem.task), options.splits))):
         of_kind = [method for method in methods if (method.name in QUICK) == quick]
         fill([problem], of_kind, cells, options.epsilons, splits, until)
 
@@ -114,7 +118,7 @@ def renewed(
     means: pd.DataFrame,
     finished: Collection[Key] = (),
     tasks: Collection[str] | None = None,
-    small: Collection[str] = (),
+    splits: Mapping[str, int] | None = None,
 ) -> pd.DataFrame:
     """Put the means of methods that were trained anew in the place of the published ones, where all of them are.
 
@@ -128,15 +132,16 @@ def renewed(
         The rows that methods which are not in the table yet must have before they join it (see `expected`).
     tasks : collection of str, optional
         Those that were asked for; default all. Rows of others stay as they are.
-    small : collection of str
-        Tasks that may have more splits than others.
+    splits : mapping, optional
+        How many splits tasks may have, where that is not the same for all.
     """
     keys = ["task", "rivals", "method", "epsilon"]
     asked = set(published.task) if tasks is None else set(tasks)
     rows, new = published.set_index(keys), means[means.task.isin(asked)].set_index(keys)
     missing = rows.index[~rows.index.isin(new.index) & rows.index.isin(asked, level="task")]
     late = set(missing.droplevel(["task", "epsilon"]))
-    of_size = new.groupby(["method", new.index.isin(list(small), level="task")]).splits.transform("max")
+    sizes = new.index.get_level_values("task").map(lambda task: (splits or {}).get(task, 0))
+    of_size = new.groupby(["method", sizes]).splits.transform("max")
     late |= set(new.index[new.splits < of_size].droplevel(["task", "epsilon"]))
     late |= {(rivals, method) for task, rivals, method, epsilon in set(finished) - set(new.index)}
     known = new.index.isin(rows.index) | new.index.isin(list(finished))
@@ -267,8 +272,8 @@ def main(given: Sequence[str] | None = None) -> int:
     if published is not None:
         added = [method for method in methods if method.name not in set(published.method)]
         finished = expected(added, found, published.epsilon.dropna().unique())
-        small = [task.name for task in found if task.n_rows < FEW_ROWS]
-        shown = renewed(published, shown[shown.method.isin(options.renew)], finished, options.tasks, small)
+        splits = {task.name: most_splits(task) for task in found}
+        shown = renewed(published, shown[shown.method.isin(options.renew)], finished, options.tasks, splits)
     report(shown, found, options.out)
     if list(numbers):
         report_regression(list(numbers), options.out)

@@ -18,7 +18,7 @@ ABOUT = f"""# Peers beside trees
 
 Made by `python benchmarks/new_peers.py --data FOLDER`; delta = 1e-6, neighbours add or remove a record, and splits,
 domains and hints are those of [the whole comparison](accuracy.md), whose rows stand for everybody else here. The new
-peers were measured on the first {{splits}} of the splits, the others on up to twenty: on small sets, where splits
+peers were measured on the first {{splits}} of the splits, the others on up to eighty: on small sets, where splits
 differ by several points, a difference of one or two says nothing. {{missing}}
 
 - **DP-GD logistic**: logistic (softmax) regression on ranks of the numbers and indicators of the categories, by noisy

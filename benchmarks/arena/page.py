@@ -15,7 +15,7 @@ RULES = (
 )
 
 
-SMALL_TABLES = ", on tables with fewer than 2,500 records"
+SMALL_TABLES = ", on tables with fewer than 400 records, and 20 with fewer than 2,500"
 
 
 def splits_in_words(means: pd.DataFrame) -> str:

@@ -44,7 +44,8 @@ MANY_FEATURES = 16  # with more, no products of columns for two classes with a h
 
 # Pure epsilon: from which n epsilon on something pays off.
 PURE_SIGNAL_FOR_REGRESSION = 200  # two classes and not many features: a regression as base
-PURE_SIGNAL_FOR_TREES = 2_000  # two classes: trees of depth two in place of stumps; many classes: any rounds
+PURE_SIGNAL_FOR_TREES = 2_000  # two classes: trees of depth two in place of stumps
+PURE_SIGNAL_FOR_ROUNDS = 1_500  # many classes: any rounds
 LARGE_PURE_SIGNAL, LARGE_PURE_SIGNAL_MANY_CLASSES = 20_000, 10_000  # more and deeper trees
 PURE_SIGNAL_FOR_DEPTH_FOUR = 100_000
 PURE_SIGNAL_FOR_EACH_FEATURE, FEWEST_FEATURES = 25, 3  # many classes: where there is less for each, fewer are measured
@@ -261,7 +262,7 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
         return replace(rounds, base=regression, base_part=Fraction(2 if signal >= PURE_SIGNAL_FOR_TREES else 3, 10))
     affordable = max(int(signal / PURE_SIGNAL_FOR_EACH_FEATURE), FEWEST_FEATURES)
     base = HistogramBase(n_rows, affordable if affordable < encoding.n_features else None)
-    if signal < PURE_SIGNAL_FOR_TREES:
+    if signal < PURE_SIGNAL_FOR_ROUNDS:
         return _base_alone(base)
     if signal >= LARGE_PURE_SIGNAL:
         return _for_large_pure_signal(encoding, base, Fraction(1, 5), signal)
