@@ -220,10 +220,13 @@ def test_two_classes_with_many_features_and_enough_signal_begin_with_descent():
     assert base_for(delta=0.0) is None, "Laplace noise would have to pay for every column"
     few = Schema({f"x{k}": Numeric(0, 1) for k in range(16)}, classes=[0, 1])
     assert "turned" in str(base_for(few).base)
-    assert "descent" not in str(base_for(few, n_rows=20_000).base), "products of columns in one shot"
+    assert "turned" in str(base_for(few, n_rows=20_000).base), "for less of the budget"
     lines = Schema({f"x{k}": Numeric(0, 1) for k in range(57)}, classes=[0, 1])
-    assert base_for(lines, n_rows=4_000) is None, "too little signal for each of 114 columns"
-    assert base_for(lines, n_rows=5_000) is not None
+    assert "60 steps of gradient descent" in str(base_for(lines, n_rows=5_000).base), "before stumps"
+    assert "30 steps of gradient descent" in str(base_for(lines, n_rows=6_000).base), "before trees"
+    tens = Schema({f"x{k}": Categorical(list(range(10))) for k in range(30)}, classes=[0, 1])
+    assert base_for(tens, n_rows=5_000) is None, "too little signal for each of 300 columns"
+    assert base_for(tens, n_rows=8_000) is not None
     of_budget = [sum(event.cost.rho for event in base_for(n_rows=n).events) for n in (5_000, 10_000)]
     assert of_budget[0] > 2.9 * of_budget[1] > 0, "much signal leaves more to the trees"
     many = Schema({f"x{k}": Categorical(list(range(24))) for k in range(18)}, classes=[0, 1])
