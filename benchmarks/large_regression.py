@@ -26,19 +26,11 @@ from boosting_regression import of_frame
 from privet.learners.boosting import regression_outline
 from privet.learners.boosting.outline import Outline
 from privet.schema.encoding import Encoding
+from small_regression import friedman
 
 DELTA, EPSILONS, SPLITS = 1e-6, (1.0, 4.0), 4
 NOW, BEFORE = "now", "depth three"
 COLUMNS = [("magic", "fLength"), ("magic", "fDist"), ("pol", "f6"), ("bench_california", "MedInc")]
-
-
-def friedman(folder: Path, n_rows: int) -> Problem:
-    """Friedman's first problem: five of ten features count."""
-    rng = np.random.default_rng(n_rows)
-    x = rng.random((n_rows, 10))
-    y = 10 * np.sin(np.pi * x[:, 0] * x[:, 1]) + 20 * (x[:, 2] - 0.5) ** 2 + 10 * x[:, 3] + 5 * x[:, 4]
-    frame = pd.DataFrame(x, columns=[f"x{k}" for k in range(10)]).assign(y=y + rng.normal(0, 1, n_rows))
-    return of_frame(f"Friedman, {n_rows:,} records", folder / "friedman", frame, "y")
 
 
 def trees(folder: Path, n_rows: int) -> Problem:
@@ -52,7 +44,7 @@ def trees(folder: Path, n_rows: int) -> Problem:
 
 def problems(folder: Path) -> Iterator[Problem]:
     """Made-up records, then columns of data sets."""
-    yield from (friedman(folder, n_rows) for n_rows in (20_000, 100_000))
+    yield from (friedman(folder, f"Friedman, {n_rows:,} records", n_rows, n_rows) for n_rows in (20_000, 100_000))
     yield from (trees(folder, n_rows) for n_rows in (20_000, 100_000, 400_000))
     for name, target in COLUMNS:
         frame = pd.read_parquet(folder / f"{name}.parquet")

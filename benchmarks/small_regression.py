@@ -29,13 +29,13 @@ COLUMNS = [("wine_quality_white", "target"), ("magic", "fLength"), ("magic", "fD
 COLUMNS += [("pol", "f6"), ("segment", "intensity-mean"), ("banknote", "skewness"), ("yeast", "mcg")]
 
 
-def friedman(folder: Path) -> Problem:
+def friedman(folder: Path, name: str = "Friedman", n_rows: int = MOST_ROWS, seed: int = 0) -> Problem:
     """Friedman's first problem: five of ten features count."""
-    rng = np.random.default_rng(0)
-    x = rng.random((MOST_ROWS, 10))
+    rng = np.random.default_rng(seed)
+    x = rng.random((n_rows, 10))
     y = 10 * np.sin(np.pi * x[:, 0] * x[:, 1]) + 20 * (x[:, 2] - 0.5) ** 2 + 10 * x[:, 3] + 5 * x[:, 4]
-    frame = pd.DataFrame(x, columns=[f"x{k}" for k in range(10)]).assign(y=y + rng.normal(0, 1, MOST_ROWS))
-    return of_frame("Friedman", folder / "friedman", frame, "y")
+    frame = pd.DataFrame(x, columns=[f"x{k}" for k in range(10)]).assign(y=y + rng.normal(0, 1, n_rows))
+    return of_frame(name, folder / "friedman", frame, "y")
 
 
 def correlated(folder: Path) -> Problem:
