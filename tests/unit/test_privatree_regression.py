@@ -248,6 +248,13 @@ def test_a_node_whose_noise_says_fewer_than_no_records_has_none_and_stays_at_its
     assert (means.tolist(), records.tolist()) == ([0.0], [0.0])
 
 
+def test_noise_that_takes_one_part_below_zero_counts_against_the_others_in_the_number_of_records():
+    """Held above zero one by one, the parts would add up to more records than there are, on average."""
+    noise = Terms().noise("sums", Share(epsilon=1), l1=RESIDUAL)
+    _, records = shrunk_means(RESIDUAL * np.array([[-3, 10, 2], [4, -9, 3]]), noise)
+    assert records.tolist() == [9.0, 0.0]
+
+
 def test_a_small_node_that_is_surely_far_out_keeps_its_mean_beside_large_ones_that_are_not():
     sums = sums_of((200, 160), (10_000, 0), (200, 1))
     far, near, unsure = shrunk_means(sums, Terms().noise("sums", Share(epsilon=1), l1=10 * RESIDUAL))[0]

@@ -52,7 +52,8 @@ def to_sql(
     table : str, default="records"
         The table to score; it has a column for each feature, under the feature's name.
     keep : sequence of str, optional
-        Columns of the table to hand on, such as a key. By default all of them, and the scores as well.
+        Columns of the table to hand on, such as a key. By default all of them, and the scores as well, with what groups
+        of trees add to them where a model is large.
     materialized : bool, default=True
         Whether steps are marked as ``MATERIALIZED``, without which SQLite computes every score many times over. DuckDB,
         SQLite and PostgreSQL know the word; leave it out for databases that do not.

@@ -1,4 +1,4 @@
-"""Stumps made soft: what a stump says of a side is said more firmly far from its cut, and less firmly near it.
+"""Stumps made soft: what a stump says of a side is not the same all along it, but leans the way that the stump steps.
 
 A stump on a numeric feature says the same of all records on one side of its cut. So few answers rank records badly:
 all of one side are tied. Where a feature tells classes apart at one cut, it mostly does so along the way, too.
@@ -34,9 +34,8 @@ def softened(base: BaseTables, stumps: Sequence[GrownTree], grid: CellGrid) -> B
     for stump in stumps:
         (split,) = stump.splits
         n_cells = int(grid.domains.n_cells[split.feature])
-        if (
-            not isinstance(split, Threshold) or split.cut >= n_cells - 1
-        ):  # one that tells missing values from all others
+        # Categories have no order, and a cut behind the last cell only tells missing values from all others.
+        if not isinstance(split, Threshold) or split.cut >= n_cells - 1:
             continue
         begin = int(grid.cells.offsets[split.feature])
         values = stump.values[:, 0] * 2.0**-SCORE_BITS
