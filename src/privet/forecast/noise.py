@@ -9,7 +9,7 @@ from privet.privacy.events import Mechanism
 from privet.privacy.ledger import Ledger
 from privet.privacy.stages import noise_in_records, stages
 
-ADDED = frozenset({Mechanism.LAPLACE, Mechanism.GAUSSIAN})
+ADDED = frozenset({Mechanism.LAPLACE, Mechanism.GAUSSIAN, Mechanism.CUBE})
 
 
 @dataclass(frozen=True)

@@ -102,8 +102,11 @@ class Release:
     def noisy(self, values: IntArray, event: Event) -> IntArray:
         """Release integers with additive discrete noise.
 
-        *Privacy.* The caller proves that one record changes `values` by at most the event's sensitivity.
+        *Privacy.* The caller proves that one record changes `values` by at most the event's sensitivity. Cube noise is
+        for as many numbers as its groups have, in their order.
         """
+        if event.groups is not None and np.size(values) != sum(event.groups):
+            raise PrivetError(f"{event.name!r} was planned for {sum(event.groups)} numbers, not for {np.size(values)}")
         self.ledger.charge(event)
         return self._outcomes.noisy(np.ascontiguousarray(values, dtype=np.int64), event)
 
@@ -229,9 +232,11 @@ class Drawn:
         self._source = source
 
     def noisy(self, values: IntArray, event: Event) -> IntArray:
-        """Add discrete Laplace or Gaussian noise."""
+        """Add discrete Laplace, cube or Gaussian noise."""
         if event.mechanism is Mechanism.LAPLACE:
             noise = samplers.discrete_laplace(event.parameter, values.size, self._source)
+        elif event.groups is not None:
+            noise = samplers.discrete_cube(event.parameter, event.groups, self._source)
         else:
             _expect(event, Mechanism.GAUSSIAN)
             noise = samplers.discrete_gaussian(event.parameter, values.size, self._source)

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.errors import ParameterError
+from privet.mechanisms.cube_sampling import draw_cube
 from privet.mechanisms.exact_integer import (
     LIMIT,
     fill_exponential,
@@ -40,6 +41,7 @@ from privet.tables.protocol import IntArray
 __all__ = [
     "Source",
     "SystemSource",
+    "discrete_cube",
     "discrete_gaussian",
     "discrete_laplace",
     "exponential_mechanism",
@@ -129,6 +131,35 @@ def discrete_gaussian(sigma_squared: Fraction, size: int, source: Source) -> Int
         return _in_bulk(lambda *state: fill_gaussian(s, d, *state), size, 8, source)
     sampler = BigSampler(source.words)
     return np.array([sampler.gaussian(sigma_squared) for _ in range(size)], dtype=np.int64)
+
+
+def discrete_cube(scale: Fraction, groups: Sequence[int], source: Source) -> IntArray:
+    """Draw one vector of cube noise, P(z) proportional to exp(-largest L1 norm of a group of z / scale).
+
+    Parameters
+    ----------
+    scale : Fraction
+        Positive; times one more than there are numbers, at most 2^50: the noise is about as large as that.
+    groups : sequence of int
+        The sizes of the consecutive groups of numbers, all positive; see `cube_sampling.py`.
+    source : Source
+        Where the random words come from.
+
+    Returns
+    -------
+    int64 array of shape (sum of groups,)
+    """
+    _check_scale(scale, Fraction(_LARGEST_SCALE, sum(groups) + 1), "scale")
+
+    def geometric(size: int) -> IntArray:
+        # Discrete Laplace noise, given that it is not negative, is geometric; it is more often than not.
+        found = np.empty(0, dtype=np.int64)
+        while found.size < size:
+            drawn = discrete_laplace(scale, 2 * (size - found.size) + 4, source)
+            found = np.concatenate([found, drawn[drawn >= 0]])
+        return found[:size]
+
+    return draw_cube(scale, groups, geometric, BigSampler(source.words).below, source.words)
 
 
 def permute_and_flip(scores: IntArray, rate: Fraction, source: Source) -> IntArray:

@@ -18,6 +18,7 @@ class Mechanism(StrEnum):
 
     LAPLACE = "discrete Laplace"
     GAUSSIAN = "discrete Gaussian"
+    CUBE = "discrete cube noise"
     PERMUTE_AND_FLIP = "permute-and-flip"
     EXPONENTIAL = "exponential mechanism"
     NOTHING = "no noise"
@@ -77,11 +78,12 @@ class Event:
     mechanism : Mechanism
         How.
     parameter : Fraction
-        The exact number that the sampler uses: the scale of Laplace noise, the variance parameter of Gaussian noise,
-        or the rate that multiplies the scores of a selection.
+        The exact number that the sampler uses: the scale of Laplace and cube noise, the variance parameter of Gaussian
+        noise, or the rate that multiplies the scores of a selection.
     sensitivity : Fraction
         How much one added or removed *record* can change what is measured: in L1 for Laplace noise, in squared L2 for
-        Gaussian noise, the range of the scores' changes for a selection.
+        Gaussian noise, in the largest L1 norm of a group for cube noise, the range of the scores' changes for a
+        selection.
     cost : Cost
         What is charged, under the declared neighbours and unit. The mechanism never spends more than this.
     sees : str
@@ -94,6 +96,9 @@ class Event:
     numbers : int, optional
         How many of the numbers that are measured one added or removed record can change at all, where a learner says so
         (`privet.privacy.exact_gaussian`).
+    groups : tuple of int, optional
+        For cube noise, and no other: the sizes of the consecutive groups into which the numbers are divided
+        (`privet.privacy.cube_law`).
     """
 
     name: str
@@ -105,6 +110,13 @@ class Event:
     flaw: str | None = None
     largest: Fraction | None = None
     numbers: int | None = None
+    groups: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.mechanism is Mechanism.CUBE) != bool(self.groups) or min(self.groups or (1,)) < 1:
+            raise ParameterError(
+                f"{self.name}: cube noise, and no other mechanism, needs groups of at least one number"
+            )
 
     def events(self) -> Iterator[Event]:
         """Yield the event itself: a composition of one."""
@@ -115,14 +127,28 @@ class Event:
         """The standard deviation of the noise, up to the grid's rounding; 0 where none is added.
 
         For code that weighs released values by their noise: the parameter is a scale for Laplace noise and a variance
-        for Gaussian noise, and this is the only place where that matters.
+        for Gaussian noise, and this is the only place where that matters. Of cube noise it is that of the noisiest
+        number, which is one in a smallest group.
         """
         match self.mechanism:
             case Mechanism.LAPLACE:
                 return math.sqrt(2) * float(self.parameter)
             case Mechanism.GAUSSIAN:
                 return math.sqrt(self.parameter)
+            case Mechanism.CUBE:
+                return max(self.deviations())
         return 0.0
+
+    def deviations(self, n_numbers: int = 1) -> tuple[float, ...]:
+        """Return the standard deviation for each of so many numbers; cube noise has its own number of them.
+
+        Under cube noise a number in a group of m has the variance of a point of a ball of that dimension, on a radius
+        that is the sum of one exponential variable more than there are numbers.
+        """
+        if self.groups is None:
+            return (self.deviation,) * n_numbers
+        radius = float(self.parameter) * math.sqrt((sum(self.groups) + 1) * (sum(self.groups) + 2))
+        return tuple(radius * math.sqrt(2 / ((m + 1) * (m + 2))) for m in self.groups for _ in range(m))
 
     def to_dict(self) -> dict[str, object]:
         """Return plain data, fractions as text."""
@@ -137,6 +163,7 @@ class Event:
             "flaw": self.flaw,
             **({} if self.largest is None else {"largest": str(self.largest)}),
             **({} if self.numbers is None else {"numbers": self.numbers}),
+            **({} if self.groups is None else {"groups": list(self.groups)}),
         }
 
 

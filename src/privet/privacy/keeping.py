@@ -54,8 +54,8 @@ def keeps(whole: Composition, terms: Terms, epsilon: Fraction, delta: Fraction, 
 def holds(either: Either, terms: Terms, *, exact: bool = True) -> bool:
     """Whether what was charged inside keeps what is claimed for all alternatives; `exact` as for `keeps`.
 
-    Looks come first, which are Laplace noise: they are what the decision may depend on. What follows is one alternative
-    that is fixed by then, or a filter, and keeps what looks leave of epsilon.
+    Looks come first, which are Laplace or cube noise: they are what the decision may depend on. What follows is one
+    alternative that is fixed by then, or a filter, and keeps what looks leave of epsilon.
     """
     n_looks = 0
     while n_looks < len(either.parts) and is_look(either.parts[n_looks]):
@@ -81,7 +81,8 @@ def _keeps_exactly(whole: Composition, terms: Terms, epsilon: Fraction, delta: F
 
 def is_look(part: Composition) -> bool:
     """Whether a decision may depend on a part: noise of a pure epsilon."""
-    return isinstance(part, Event) and part.mechanism is Mechanism.LAPLACE and part.cost.epsilon is not None
+    pure = (Mechanism.LAPLACE, Mechanism.CUBE)
+    return isinstance(part, Event) and part.mechanism in pure and part.cost.epsilon is not None
 
 
 def _in_sequence(part: Composition) -> Iterator[Composition]:

@@ -89,7 +89,7 @@ def noise_in_records(event: Event) -> float:
     match event.mechanism:
         case Mechanism.NOTHING | Mechanism.FEATURES_ONLY:
             return 0.0
-        case Mechanism.LAPLACE:
+        case Mechanism.LAPLACE | Mechanism.CUBE:
             return event.deviation / sensitivity if sensitivity else 0.0
         case Mechanism.GAUSSIAN:
             return event.deviation / math.sqrt(sensitivity) if sensitivity else 0.0

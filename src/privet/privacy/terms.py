@@ -279,6 +279,27 @@ class Terms:
         single = Fraction(largest) * self.max_rows / (Fraction(l1) * self.steps)
         return replace(event, cost=Cost(epsilon, epsilon**2 / 2 * single), largest=Fraction(largest))
 
+    def cube(
+        self,
+        name: str,
+        epsilon: Fraction,
+        *,
+        groups: Sequence[int],
+        norm: Fraction | int = 1,
+        sees: str = "all records",
+    ) -> Event:
+        """Plan discrete cube noise of scale ``norm * steps / epsilon``, rounded up (`privet.privacy.cube_law`).
+
+        `groups` are the sizes of the consecutive groups into which the numbers are divided. One record changes the
+        numbers of no group by more than `norm`, all of them together.
+
+        *Privacy.* The likelihood of an outcome falls with its distance from what is measured, in the largest L1 norm of
+        a group. A step moves that by at most `norm`, so that all steps change its logarithm by ``epsilon`` at most.
+        """
+        _check_positive(name, epsilon)
+        scale = friendly_scale_up(Fraction(norm) * self.steps / epsilon)
+        return Event(name, Mechanism.CUBE, scale, Fraction(norm), Cost.pure(epsilon), sees, groups=tuple(groups))
+
     def gaussian(
         self,
         name: str,

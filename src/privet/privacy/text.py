@@ -130,7 +130,7 @@ def noise_in_words(event: Event) -> str:
         return "none"
     if event.mechanism in (Mechanism.PERMUTE_AND_FLIP, Mechanism.EXPONENTIAL):
         return f"rate {stated_up(event.parameter)}"
-    symbol = "scale" if event.mechanism is Mechanism.LAPLACE else "variance"
+    symbol = "variance" if event.mechanism is Mechanism.GAUSSIAN else "scale"
     return f"{symbol} {stated_down(event.parameter)}"
 
 
@@ -241,4 +241,5 @@ def _composition_from_dict(data: Any, depth: int = 0) -> Composition:
         None if data["flaw"] is None else str(data["flaw"]),
         Fraction(data["largest"]) if "largest" in data else None,
         int(data["numbers"]) if "numbers" in data else None,
+        tuple(int(size) for size in data["groups"]) if "groups" in data else None,
     )
