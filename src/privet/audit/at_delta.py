@@ -1,8 +1,8 @@
 """The loss of a run whose kind of guarantee was decided along the way: an epsilon at the delta that is claimed.
 
 Where a count decides (`privet.privacy.events.Either`), neither a log-ratio nor a sum of zCDP losses is what is claimed.
-A run that took the pure alternative loses a log-ratio. Any other loses the log-ratio of its looks, which are Laplace
-noise, and then what all else is worth at delta: by zCDP or, of Gaussian releases alone, by their exact delta; of a
+A run that took the pure alternative loses a log-ratio. Any other loses the log-ratio of its looks, which are Laplace or
+cube noise, and then what all else is worth at delta: by zCDP or, of Gaussian releases alone, by their exact delta; of a
 single one beside a choice as well.
 """
 
@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from privet.audit.pure_noise import PURE_NOISE, pure_loss
 from privet.privacy.conversions import zcdp_to_epsilon
 from privet.privacy.events import Event, Mechanism
 from privet.privacy.exact_delta import delta_of_release
@@ -38,7 +39,7 @@ def epsilon_at_delta(noises: Sequence[Moved], ranges: Sequence[float], delta: Fr
     claimed : Fraction
         The epsilon beside it; a bound that is below it is not made any smaller.
     """
-    looks = sum(_laplace_loss(event, moved) for event, moved in noises if event.mechanism is Mechanism.LAPLACE)
+    looks = sum(pure_loss(event, moved) for event, moved in noises if event.mechanism in PURE_NOISE)
     gaussian = [(event, moved) for event, moved in noises if event.mechanism is Mechanism.GAUSSIAN]
     rho = sum(width**2 for width in ranges) / 8
     rho += sum(squared_length(moved) / (2 * float(event.parameter)) for event, moved in gaussian)
@@ -59,10 +60,6 @@ def epsilon_at_delta(noises: Sequence[Moved], ranges: Sequence[float], delta: Fr
 def squared_length(moved: IntArray) -> int:
     """Return the sum of squares, exactly: in 64 bits the square of 2^32 is zero, and so would be the loss."""
     return sum(number * number for number in moved.ravel().tolist())
-
-
-def _laplace_loss(event: Event, moved: IntArray) -> float:
-    return float(Fraction(int(np.abs(moved).sum())) / event.parameter)
 
 
 def _least(delta_at: Callable[[Fraction], float], delta: Fraction, most: float) -> float:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from privet.audit.at_delta import epsilon_at_delta, squared_length
 from privet.audit.enumeration import CodeDataSet, Subject
+from privet.audit.pure_noise import PURE_NOISE, length, pure_loss
 from privet.errors import AuditError
 from privet.mechanisms.joint_exponential import scores_of_cuts
 from privet.mechanisms.release import Coins
@@ -46,7 +47,7 @@ class Asked:
     @property
     def is_noise(self) -> bool:
         """Whether noise was added; else something was chosen."""
-        return self.event.mechanism in (Mechanism.LAPLACE, Mechanism.GAUSSIAN)
+        return self.event.mechanism in PURE_NOISE or self.event.mechanism is Mechanism.GAUSSIAN
 
     @property
     def is_free(self) -> bool:
@@ -164,9 +165,9 @@ def _pure(pairs: Sequence[tuple[Asked, Asked]]) -> float:
 
 
 def _log_ratio(a: Asked, b: Asked) -> float:
-    if a.event.mechanism is Mechanism.LAPLACE:
-        nearer = np.abs(a.answer - b.measured).sum() - np.abs(a.answer - a.measured).sum()
-        return float(Fraction(int(nearer)) / a.event.parameter)
+    if a.event.mechanism in PURE_NOISE:
+        own, others = (length(a.event, np.asarray(a.answer - x.measured, dtype=np.int64)) for x in (a, b))
+        return float(Fraction(others - own) / a.event.parameter)
     if a.is_noise:
         return _noise_moved(a, b)
     rows = np.arange(len(a.answer))
@@ -174,10 +175,10 @@ def _log_ratio(a: Asked, b: Asked) -> float:
 
 
 def _noise_moved(a: Asked, b: Asked) -> float:
-    moved = int(np.abs(a.measured - b.measured).sum())
-    if a.event.mechanism is Mechanism.LAPLACE:
-        return float(Fraction(moved) / a.event.parameter)
-    return math.inf if moved else 0.0  # Gaussian noise has no pure bound
+    moved = np.asarray(a.measured - b.measured, dtype=np.int64)
+    if a.event.mechanism in PURE_NOISE:
+        return pure_loss(a.event, moved)
+    return math.inf if moved.any() else 0.0  # Gaussian noise has no pure bound
 
 
 def _logs(law: NDArray[np.float64] | IntArray) -> NDArray[np.float64]:
@@ -188,7 +189,7 @@ def _logs(law: NDArray[np.float64] | IntArray) -> NDArray[np.float64]:
 def _concentrated(a: Asked, b: Asked) -> float:
     if a.event.mechanism is Mechanism.GAUSSIAN:
         return float(squared_length(np.asarray(a.measured - b.measured)) / (2 * a.event.parameter))
-    if a.event.mechanism is Mechanism.LAPLACE:
+    if a.event.mechanism in PURE_NOISE:
         return _noise_moved(a, b) ** 2 / 2
     ratios = _logs(a.measured) - _logs(b.measured)
     return float(((ratios.max(axis=1) - ratios.min(axis=1)) ** 2).sum()) / 8
@@ -203,8 +204,7 @@ def _at_delta(pairs: Sequence[tuple[Asked, Asked]], subject: Subject) -> float:
 
 def _width(event: Event) -> float:
     _refuse_nothing(event)
-    parameter = float(event.parameter)
-    return parameter if event.mechanism is Mechanism.LAPLACE else math.sqrt(parameter)
+    return float(event.parameter) if event.mechanism is Mechanism.LAPLACE else event.deviation
 
 
 def _refuse_nothing(event: Event) -> None:

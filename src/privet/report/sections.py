@@ -237,7 +237,8 @@ def budget(ledger: Ledger) -> Markup:
         paragraph(
             "Releases that look at the same records add up; of releases that look at disjoint records the largest "
             "counts, and even less where fresh secret coins divide the records (a mixture). The noise parameter is "
-            "the scale of Laplace noise, the variance of Gaussian noise, or the rate of a selection; the sensitivity "
+            "the scale of Laplace and cube noise, the variance of Gaussian noise, or the rate of a selection; the "
+            "sensitivity "
             f"is what one added or removed record can change{_of_a_unit(ledger)}. Noise source: "
             f"{noise_status(ledger)}.",
             class_="note",

@@ -21,8 +21,10 @@ from privet.audit.way_in.watching import finding
 from privet.mechanisms.joint_exponential import scores_of_cuts
 from privet.mechanisms.release import Release
 from privet.privacy import laws
+from privet.privacy.cube_law import DiscreteCube
 from privet.privacy.events import Event
 from privet.privacy.terms import Terms
+from privet.tables.protocol import IntArray
 
 Bits = NDArray[np.bool_]
 Chances = NDArray[np.float64]
@@ -31,6 +33,7 @@ FLAW = "draws have not their law, or depend on one another"
 TERMS = Terms()
 LAPLACE = TERMS.laplace("noise", Fraction(1, 3))
 GAUSSIAN = TERMS.gaussian("noise", Fraction(1, 18))
+CUBE = TERMS.cube("noise", Fraction(1, 3), groups=(1, 2))
 FLIP = TERMS.permute_and_flip("choices", Fraction(1, 2))
 EXPONENTIAL = TERMS.exponential("choices", Fraction(1, 8))
 # Equal rows side by side, and rows that differ; few rows and many, since small requests are served by another engine.
@@ -42,25 +45,34 @@ MANY, FEW = 24, 4
 
 @dataclass(frozen=True)
 class NoiseDraws:
-    """A number of draws of noise, requested in one call."""
+    """A number of independent draws of noise, requested in one call; of cube noise, in as many calls."""
 
     name: str
     event: Event
     size: int
 
-    @property
-    def law(self) -> laws.DiscreteLaplace | laws.DiscreteGaussian:
-        """The law that the noise is meant to follow."""
-        return (
-            laws.DiscreteLaplace(LAPLACE.parameter)
-            if self.event is LAPLACE
-            else laws.DiscreteGaussian(GAUSSIAN.parameter)
-        )
+    def ask(self, release: Release) -> IntArray:
+        """Draw them. Numbers under one draw of cube noise depend on one another, so only the first of each is taken."""
+        if self.event is CUBE:
+            zeros = np.zeros((self.size, 3), dtype=np.int64)
+            return np.array([release.noisy(each, CUBE)[0] for each in zeros], dtype=np.int64)
+        return release.noisy(np.zeros(self.size, dtype=np.int64), self.event)
 
     @property
     def middle(self) -> int:
         """A size that about half of all draws exceed."""
-        return 2 if self.event is LAPLACE else 1
+        return {LAPLACE: 2, GAUSSIAN: 1, CUBE: 4}[self.event]
+
+    @property
+    def chances(self) -> tuple[float, float]:
+        """The exact probabilities that a draw is positive, and that its size exceeds the middle one."""
+        if self.event is CUBE:
+            law = DiscreteCube(CUBE.parameter, CUBE.groups or ())
+            sizes = law.pmf_of_one(np.arange(self.middle + 1))
+            return (1 - float(sizes[0])) / 2, 1 - float(2 * sizes.sum() - sizes[0])
+        of_numbers = laws.DiscreteLaplace if self.event is LAPLACE else laws.DiscreteGaussian
+        own = of_numbers(self.event.parameter)
+        return 1 - float(own.cdf(0)), 2 * (1 - float(own.cdf(self.middle)))
 
 
 @dataclass(frozen=True)
@@ -74,7 +86,7 @@ class Questions:
     def of(*, small: bool) -> Questions:
         """Return the questions, with or without small requests."""
         noises = [NoiseDraws("Laplace noise", LAPLACE, MANY), NoiseDraws("Laplace noise again", LAPLACE, MANY)]
-        noises += [NoiseDraws("Gaussian noise", GAUSSIAN, MANY)]
+        noises += [NoiseDraws("Gaussian noise", GAUSSIAN, MANY), NoiseDraws("cube noise", CUBE, FEW)]
         if small:
             noises += [NoiseDraws("few draws of Laplace noise", LAPLACE, FEW)]
             noises += [NoiseDraws("few draws of Gaussian noise", GAUSSIAN, FEW)]
@@ -84,7 +96,7 @@ class Questions:
         """Put all questions to one release."""
         bits: list[Bits] = []
         for noise in self.noises:
-            drawn = release.noisy(np.zeros(noise.size, dtype=np.int64), noise.event)
+            drawn = noise.ask(release)
             bits += [drawn > 0, np.abs(drawn) > noise.middle]
         for event in (FLIP, EXPONENTIAL):
             bits += [release.choose(SCORES[:rows], event) == 1 for rows in self.rows]
@@ -97,8 +109,8 @@ class Questions:
         chances: list[float] = []
         for noise in self.noises:
             names += [noise.name] * (2 * noise.size)
-            chances += [1 - float(noise.law.cdf(0))] * noise.size
-            chances += [2 * (1 - float(noise.law.cdf(noise.middle)))] * noise.size
+            positive, large = noise.chances
+            chances += [positive] * noise.size + [large] * noise.size
         for event, law_of in ((FLIP, laws.permute_and_flip), (EXPONENTIAL, laws.exponential_mechanism)):
             for rows in self.rows:
                 names += [f"a selection of {rows} rows, {event.mechanism}"] * rows

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from privet.audit.pure_noise import PURE_NOISE
 from privet.audit.report import Finding
 from privet.audit.way_in.watching import finding
 from privet.estimators.base import PrivateEstimator
@@ -26,7 +27,7 @@ UNIT_ROWS = (1, 2, 5)
 
 
 def prices_audit(estimator: PrivateEstimator) -> list[Finding]:
-    """Spend the claim on one count, and on one selection, for units of a few sizes under the declared relation."""
+    """Spend the claim on one count, on two under cube noise, and on one selection, for units of a few sizes."""
     schema = estimator.schema
     assert schema is not None
     assert estimator.epsilon is not None
@@ -39,13 +40,16 @@ def prices_audit(estimator: PrivateEstimator) -> list[Finding]:
         )
         steps = r if schema.neighbours == "add_remove" else 2 * r
         problem = problem or _noise(terms.noise("a count", allowance.whole), allowance, r, steps)
+        if allowance.rho is None:
+            cube = terms.cube("counts", allowance.epsilon, groups=(1, 1))
+            problem = problem or _noise(cube, allowance, r, steps)
         problem = problem or _choice(terms.choice("a choice", allowance.whole), allowance, steps)
     return [finding("prices: one release for all of the budget", FLAW, problem, "no more than the claim")]
 
 
 def _noise(event: Event, allowance: Allowance, rows: int, steps: int) -> str:
     """Move one or two counts as far as a unit can."""
-    if event.mechanism is Mechanism.LAPLACE:
+    if event.mechanism in PURE_NOISE:
         loss = Fraction(steps) / event.parameter
         return "" if loss <= allowance.epsilon else f"a unit of {rows} rows moves counts by {float(loss):g} scales"
     # With replacement one count falls and another rises, so each row moves them by the square root of two at least.
