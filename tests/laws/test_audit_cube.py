@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
+from itertools import count, product
 
 import numpy as np
 import pytest
@@ -14,10 +14,13 @@ from privet.audit.enumeration import Subject
 from privet.audit.exact import exact_audit
 from privet.audit.replay_loss import loss_along_a_run
 from privet.audit.way_in import prices_audit
+from privet.audit.way_in.draws_audit import draws_audit
 from privet.errors import AuditError, ParameterError
 from privet.learners.privatree import PrivaTreeClassifier
+from privet.mechanisms import samplers
 from privet.privacy.cube_law import DiscreteCube, largest_group_norm
 from privet.privacy.terms import Allowance, Terms
+from privet.randomness.public import SeededSource
 from tests.laws import planted
 from tests.laws.planted import TINY, OneQuestion, Planted
 
@@ -159,6 +162,24 @@ class CubeUnderCoins(CubeSums):
 def test_cube_noise_under_secret_coins_is_not_taken_for_laplace_noise():
     with pytest.raises(AuditError, match="cube noise under secret coins"):
         audited(CubeUnderCoins())
+
+
+def repeated(noise):
+    """Return a sampler that gives every vector of noise twice."""
+    calls = count()
+    return lambda scale, groups, source: noise(scale, groups, SeededSource(next(calls) // 2))
+
+
+def halved(noise):
+    return lambda scale, groups, source: noise(scale / 2, groups, source)
+
+
+@pytest.mark.parametrize("fault", [repeated, halved])
+def test_the_audit_of_draws_finds_cube_noise_that_repeats_itself_or_is_too_small(monkeypatch, fault):
+    monkeypatch.setattr(samplers, "discrete_cube", fault(samplers.discrete_cube))
+    (finding,) = draws_audit(200, small=False)
+    assert finding.refuted
+    assert "cube noise" in finding.event
 
 
 @pytest.mark.parametrize("part", [Fraction(1), Fraction(999, 1000)], ids=str)

@@ -12,6 +12,8 @@ public; and, where scores are more than 2^63 apart, on the scores. Both engines 
 nothing through the output. Running time does depend on what is drawn and, for selections, on the scores; hiding it is
 out of scope.
 
+Cube noise (`cube_sampling.py`) is made of discrete Laplace draws and of uniform integers of any size.
+
 Draws are int64. Scales and sigmas up to 2^50 are accepted: a draw that does not fit 62 bits would have to lie 2^12
 scales out, which has probability below exp(-4096).
 """
