@@ -41,8 +41,9 @@ Words = Callable[[int], NDArray[np.uint64]]
 Below = Callable[[int], int]  # uniform from zero to below a number
 Geometric = Callable[[int], IntArray]  # so many independent variables, of masses proportional to a^k
 
-# With more numbers per scale than this, rejection would take more than e^4 trials on average.
-_MOST_NUMBERS_PER_SCALE = 8
+# Up to so many numbers per scale, rejection takes at most e trials on average. Beyond that, the table of all h_k is
+# worth its time: a second, once, for two thousand numbers, and next to nothing for a hundred.
+_MOST_NUMBERS_PER_SCALE = 2
 _FIRST_DIGITS = 40
 
 
