@@ -248,8 +248,9 @@ class WithAccounts(Boosting):
             base, loss = _base(table, release, rng, plan, grid)
             table = self._base_paid(table, plan, grid, account)
         trees: list[GrownTree] = []
-        if (rounds := plan.rounds) is None:
+        if plan.rounds is None:
             return assemble(table.encoding, grid, base, trees)
+        rounds = replace(plan.rounds, paired=False)  # accounts are kept for single choices
         table = table.derive(SCORE_STATE, base.scores(grid))
         annealing, ahead = Annealing(rounds, loss, plan.terms, rounds.n_rows or base.n_records), rounds.share.rho
         with release.filter(rounds.filter):

@@ -251,12 +251,28 @@ def test_shared_splits_of_a_number_stay_within_the_claim(factor, neighbours, mon
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
-def test_half_the_range_of_shared_splits_would_be_refuted(delta, monkeypatch):
+def test_half_the_range_of_two_splits_by_one_choice_would_be_refuted(delta, monkeypatch):
     """All of the budget is for the choices, or what is left over would make up for it."""
     almost_all = Outline(Fraction(0), Fraction(0), 0, None, 1, 2, Fraction(99, 100), shared_splits=True)
     monkeypatch.setattr("privet.learners.boosting.learner.outline", lambda *_: almost_all)
     monkeypatch.setattr("privet.learners.boosting.gradients.Logistic.score_range", Fraction(1, 2))
     assert exact_audit(subject(Boosting(), delta=delta), 2).refuted
+
+
+@pytest.mark.parametrize("shared_splits", [False, True])
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_two_splits_by_one_choice_stay_within_the_claim(delta, neighbours, shared_splits, monkeypatch):
+    """With a third level below them, missing values and three classes."""
+    force_noise(monkeypatch, 5.0)
+    outline = Outline(Fraction(0), Fraction(0), 0, None, 1, 3, SPLIT_PART, shared_splits=shared_splits)
+    monkeypatch.setattr("privet.learners.boosting.learner.outline", lambda *_: outline)
+    features = {"x": Numeric(0, 1, bins=2, missing=True)}
+    watched = subject(Boosting(), neighbours, delta, features=features, classes=(0, 1, 2))
+    assert "the first two splits by one choice" in str(watched._public[2].facts["rounds"])
+    found = exact_audit(watched, 1)
+    assert not found.refuted
+    assert found.loss > 0.15 * found.claimed
 
 
 @pytest.mark.parametrize("factor", [0.0, 5.0])

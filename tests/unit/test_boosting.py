@@ -291,7 +291,7 @@ def test_a_plan_shows_the_cap_and_a_ledger_the_rounds_under_it():
     (rounds,) = [part for part in ledger.composition.parts if isinstance(part, Filter)]
     assert rounds.cost == rounds.cap
     assert sum(event.cost.rho for event in rounds.events()) == rounds.cap.rho
-    assert "round 1: splits of level 1" in ledger.table(full=True)
+    assert "round 1: splits of levels 1 and 2" in ledger.table(full=True)
     assert ledger_from_dict(ledger.to_dict()).to_dict() == ledger.to_dict()
 
 

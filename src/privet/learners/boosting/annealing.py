@@ -39,6 +39,8 @@ class Rounds:
         How much of the leaves' sums is taken for noise; see `privet.learners.boosting.leaf_values`.
     shared_splits : bool
         Whether all nodes of a level are split alike, by one choice that sees all records.
+    paired : bool
+        Whether the splits of the first two levels are one choice, the second level's the same for both nodes.
     """
 
     share: Share | None
@@ -50,6 +52,7 @@ class Rounds:
     records_per_deviation: int = 20
     margin: float = 1.0
     shared_splits: bool = False
+    paired: bool = False
 
     def at_first(self, loss: Bounded, terms: Terms, n_rows: float) -> int:
         """Return the number of rounds to plan for: so few that a round's leaves are not mostly noise.
@@ -83,6 +86,8 @@ class Rounds:
 
     def __str__(self) -> str:
         trees = f"{self.n_trees} trees of depth {self.depth}"
+        if self.paired:
+            trees += ", the first two splits by one choice"
         if self.shared_splits:
             trees += ", one split for each level"
         return trees if self.share is None else f"at most {trees}; fewer and surer ones where the noise asks for it"
@@ -90,8 +95,9 @@ class Rounds:
 
 @dataclass(frozen=True)
 class Round:
-    """The events of one round: one selection for each level, then the leaves."""
+    """The events of one round: one selection for the first two levels, where they are paired, one for each, leaves."""
 
+    pair: Event | None
     splits: tuple[Event, ...]
     leaves: Event
 
@@ -126,13 +132,17 @@ class Annealing:
         rounds, loss, name = self._rounds, self._loss, f"round {self._number}: "
         share = None if rounds.share is None else rounds.share * part
         of_level, of_leaves = rounds.split_part / max(rounds.depth, 1), 1 - rounds.split_part
-        for_splits, for_leaves = (None if share is None else share * part for part in (of_level, of_leaves))
+        for_splits, for_pair, for_leaves = (
+            None if share is None else share * part for part in (of_level, 2 * of_level, of_leaves)
+        )
         of_each, sees = ("split", SEES_ALL) if rounds.shared_splits else ("splits", SEES)
+        score_range, pair = loss.score_range * ONE, None
+        if rounds.paired:
+            called = f"{name}splits of levels 1 and 2"
+            pair = self._terms.choice(called, for_pair, score_range=score_range, sees=SEES_ALL)
         splits = tuple(
-            self._terms.choice(
-                f"{name}{of_each} of level {level + 1}", for_splits, score_range=loss.score_range * ONE, sees=sees
-            )
-            for level in range(rounds.depth)
+            self._terms.choice(f"{name}{of_each} of level {level + 1}", for_splits, score_range=score_range, sees=sees)
+            for level in range(2 if rounds.paired else 0, rounds.depth)
         )
         leaves = self._terms.noise(
             f"{name}sums in the leaves",
@@ -143,4 +153,4 @@ class Annealing:
             replaced=loss.distance * ONE**2,
             sees=SEES,
         )
-        return Round(splits, leaves)
+        return Round(pair, splits, leaves)

@@ -259,7 +259,14 @@ class GradientGrowth:
     def split(self, chosen: IntArray) -> None:
         """Split every open node by the candidate with this index; one index is for all nodes where they share it."""
         splits = [self._candidates.split(candidate) for candidate in chosen.tolist()]
-        splits *= self._n_open // len(splits)
+        self._split(splits * (self._n_open // len(splits)))
+
+    def split_twice(self, upper: Split, lower: Split) -> None:
+        """Split the root, and both of its children alike."""
+        self._split([upper])
+        self._split([lower, lower])
+
+    def _split(self, splits: Sequence[Split]) -> None:
         self.splits.extend(splits)
         feature, second = self._candidates.sides(splits)
         n_cells = np.diff(self._offsets)[feature]
@@ -275,10 +282,11 @@ class GradientGrowth:
     def _add_up(self) -> None:
         """Add up the gradients of all open nodes: one child of each node above, and the other by subtraction.
 
-        The one with fewer cells is added up, since it has fewer records where cells are about equally full.
+        The one with fewer cells is added up, since it has fewer records where cells are about equally full. Where
+        nobody has asked for the sums of the level above, all are added up.
         """
-        if self._histogram is None:
-            self._histogram = self._sums(np.zeros(1, np.int32))
+        if self._histogram is None or len(self._histogram) < self._n_open // 2:
+            self._histogram = self._sums(np.arange(self._n_open, dtype=np.int32))
             return
         above = np.arange(self._n_open // 2)
         slots = np.full(self._n_open, -1, np.int32)

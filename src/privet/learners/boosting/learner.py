@@ -22,6 +22,7 @@ from privet.learners.boosting.grown_trees import GrownTree, assemble
 from privet.learners.boosting.histogram_base import HistogramBase, HistogramPlan
 from privet.learners.boosting.leaf_values import leaf_values
 from privet.learners.boosting.outline import Outline, outline
+from privet.learners.boosting.pair_choice import PairCandidates
 from privet.learners.boosting.rank_counts import RankPlan
 from privet.learners.boosting.regression_base import RegressionPlan
 from privet.learners.boosting.regression_outline import outline_for_regression
@@ -196,6 +197,7 @@ class Boosting:
             recipe.records_per_deviation,
             margin=float(base_part > 0),
             shared_splits=first.shared_splits,
+            paired=(self.max_depth or first.depth) >= 2,
         )
         for_start, for_base = (times(share, part) for part in (start_part, base_part - start_part))
         return BoostingPlan(
@@ -234,6 +236,10 @@ class Boosting:
                     loss.n_scores,
                     shared_splits=rounds.shared_splits,
                 )
+                if planned.pair is not None:
+                    pairs = PairCandidates.of(grid, rng, loss.n_scores)
+                    (chosen,) = release.choose(pairs.scores(table), planned.pair).tolist()
+                    growth.split_twice(*pairs.splits(chosen))
                 for event in planned.splits:
                     growth.split(release.choose(growth.scores(), event))
                 sums = release.noisy(growth.leaf_sums(), planned.leaves)

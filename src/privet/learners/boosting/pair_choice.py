@@ -1,0 +1,272 @@
+"""One choice of two splits together: those of a tree's first two levels, among all pairs of splits of two features.
+
+Two choices, one after the other, have half of the budget each, and the first does not know what the second will find.
+One choice among pairs has all of it. There are many more candidates, but what a selection loses grows with the
+logarithm of their number only; the rate that it is made at counts in full, and for pure epsilon it is twice as high.
+
+All pairs would be too many to add up for: a numeric feature is cut in at most 31 places, and of many features some are
+left out, both by public randomness that is new for each tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.compiling import compiled
+from privet.learners.boosting.cells import CellGrid
+from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE
+from privet.randomness.public import PublicRng
+from privet.tables.protocol import Block, IntArray, Table
+from privet.trees.candidates import Candidates, Walk, orders, thresholds
+from privet.trees.structure import FeatureCodes, Split
+
+MOST_CUTS = 31  # of a numeric feature
+MOST_CATEGORIES = 64  # with more, they are put together in a random order
+CATEGORY_ORDERS = 2  # random orders of a feature's categories
+MOST_PAIRS = 136  # of 16 features, each with itself as well; fewer where records have many scores
+
+_RECORDS_AT_ONCE = 2_048  # their groups, and one pair's sums, fit into a processor's cache
+
+
+@dataclass(frozen=True, eq=False)
+class CoarseFeature:
+    """A feature's cells put into few groups, and the splits between these.
+
+    Attributes
+    ----------
+    candidates : Candidates
+        The splits, of cells; all of this feature.
+    group : int64 array
+        The group of each cell. No split divides one.
+    """
+
+    candidates: Candidates
+    group: IntArray
+
+    @property
+    def feature(self) -> int:
+        """The feature."""
+        return self.candidates.walks[0].feature
+
+    @property
+    def n_groups(self) -> int:
+        """The number of groups."""
+        return int(self.group.max()) + 1
+
+    def walks(self) -> Iterator[tuple[IntArray, NDArray[np.bool_]]]:
+        """Yield groups in the order in which they change sides, and after which of them there is a split."""
+        for walk in self.candidates.walks:
+            groups, stands = self.group[list(walk.codes)], np.zeros(len(walk.codes), np.bool_)
+            stands[list(walk.places)] = True
+            if walk.alone:
+                yield from ((groups[place : place + 1], stands[place : place + 1]) for place in range(groups.size))
+                continue
+            last = np.append(np.diff(groups) != 0, True)  # of its group's cells, which follow one another
+            yield groups[last], stands[last]
+
+
+def coarse_feature(domains: FeatureCodes, feature: int, rng: PublicRng) -> CoarseFeature:
+    """Return few groups of a feature's cells; which cuts and orders are taken is drawn from public randomness."""
+    n_codes, n_cells, cells = int(domains.n_codes[feature]), int(domains.n_cells[feature]), np.arange
+    if domains.ordered[feature]:
+        cuts = np.sort(rng.permutation(n_cells - 1)[:MOST_CUTS]).astype(np.int64)
+        group = np.searchsorted(cuts, cells(n_codes), side="left")
+        if domains.missing[feature] >= 0:
+            group[domains.missing[feature]] = cuts.size + 1
+        walks = tuple(thresholds(domains, feature, cuts.tolist()))
+    elif n_codes <= MOST_CATEGORIES:
+        group, walks = cells(n_codes), tuple(orders(feature, n_codes, rng, CATEGORY_ORDERS))
+    else:
+        order = rng.permutation(n_codes)
+        of_place = cells(n_codes) * MOST_CATEGORIES // n_codes
+        group = np.zeros(n_codes, np.int64)
+        group[order] = of_place
+        walks = (Walk(feature, tuple(order.tolist()), tuple(np.flatnonzero(np.diff(of_place)).tolist())),)
+    return CoarseFeature(Candidates(domains, walks, ()), group.astype(np.int64))
+
+
+@compiled
+def _add_pairs(
+    cells: NDArray[Any],
+    feature: IntArray,
+    group: NDArray[np.uint8],
+    n_groups: IntArray,
+    gradient: NDArray[np.int32],
+    sums: IntArray,
+) -> None:
+    n, n_scores, n_rows = feature.size, sums.shape[1], cells.shape[0]
+    here = np.zeros((n, _RECORDS_AT_ONCE), np.uint64)  # unsigned, so that no index is tested for its sign
+    for start in range(0, n_rows, _RECORDS_AT_ONCE):
+        size = min(_RECORDS_AT_ONCE, n_rows - start)
+        for i in range(n):
+            for row in range(size):
+                here[i, row] = group[i, cells[start + row, feature[i]]]
+        begin = np.int64(0)
+        for i in range(n):
+            for j in range(i, n):
+                of_pair, wide, first, second = sums[begin:], np.uint64(n_groups[j]), here[i], here[j]
+                if n_scores == 1:  # in a register, which is quicker
+                    for row in range(size):
+                        of_pair[first[row] * wide + second[row], 0] += gradient[start + row, 0]
+                else:
+                    for row in range(size):
+                        place = first[row] * wide + second[row]
+                        for k in range(n_scores):
+                            of_pair[place, k] += gradient[start + row, k]
+                begin += n_groups[i] * n_groups[j]
+
+
+@dataclass(frozen=True, eq=False)
+class PairSums:
+    """Add up gradients by the groups of every two features, each with itself as well.
+
+    Notes
+    -----
+    *Privacy.* Exact integers. Adding or removing a record changes one place of each pair by the record's gradient.
+    """
+
+    feature: IntArray
+    group: NDArray[np.uint8]
+    n_groups: IntArray
+    n_scores: int
+
+    def __call__(self, block: Block) -> IntArray:
+        """Return int64 sums of shape (places of all pairs, n_scores)."""
+        n_pairs = (int(self.n_groups.sum()) ** 2 + int((self.n_groups**2).sum())) // 2
+        sums, gradient = np.zeros((n_pairs, self.n_scores), np.int64), np.asarray(block.state[GRADIENT_STATE], np.int32)
+        _add_pairs(block.state[CELL_STATE], self.feature, self.group, self.n_groups, gradient, sums)
+        return sums
+
+
+@compiled
+def _score_pairs(
+    sums: IntArray,
+    n_groups: IntArray,
+    walk_begin: IntArray,
+    code_begin: IntArray,
+    codes: IntArray,
+    stands: NDArray[np.bool_],
+    out: IntArray,
+) -> None:
+    n, n_scores = n_groups.size, sums.shape[1]
+    most = n_groups.max()
+    left, column, row_left, corner = (
+        np.zeros((most, n_scores), np.int64),
+        np.zeros((most, n_scores), np.int64),
+        np.zeros(n_scores, np.int64),
+        np.zeros(n_scores, np.int64),
+    )
+    column_left, total = np.zeros(n_scores, np.int64), np.zeros(n_scores, np.int64)
+    begin = place = np.int64(0)
+    for i in range(n):
+        for j in range(i, n):
+            wide = n_groups[j]
+            column[:], total[:] = 0, 0
+            for group in range(n_groups[i]):
+                for other in range(wide):
+                    for k in range(n_scores):
+                        column[other, k] += sums[begin + group * wide + other, k]
+                        total[k] += sums[begin + group * wide + other, k]
+            for walk in range(walk_begin[i], walk_begin[i + 1]):
+                left[:], row_left[:] = 0, 0
+                for step in range(code_begin[walk], code_begin[walk + 1]):
+                    for other in range(wide):
+                        for k in range(n_scores):
+                            added = sums[begin + codes[step] * wide + other, k]
+                            left[other, k] += added
+                            row_left[k] += added
+                    if not stands[step]:
+                        continue
+                    for second in range(walk_begin[j], walk_begin[j + 1]):
+                        corner[:], column_left[:] = 0, 0
+                        for at in range(code_begin[second], code_begin[second + 1]):
+                            score = np.int64(0)
+                            for k in range(n_scores):
+                                corner[k] += left[codes[at], k]
+                                column_left[k] += column[codes[at], k]
+                                score += (
+                                    abs(corner[k])
+                                    + abs(row_left[k] - corner[k])
+                                    + abs(column_left[k] - corner[k])
+                                    + abs(total[k] - row_left[k] - column_left[k] + corner[k])
+                                )
+                            if stands[at]:
+                                out[place] = score
+                                place += 1
+            begin += n_groups[i] * wide
+
+
+@dataclass(frozen=True, eq=False)
+class PairCandidates:
+    """All pairs of splits of some features: a public list, new for each tree.
+
+    Notes
+    -----
+    *Privacy.* Two splits divide the records into four parts. A pair's score is the sum over the parts, and over the
+    gradients, of ``|sum over the part's records|``. A record is in one part of every pair, whose sums it moves by its
+    gradient, so it moves every score by at most the gradient's L1 norm, up or down: the range is that of one split.
+    """
+
+    features: tuple[CoarseFeature, ...]
+    n_scores: int
+
+    @classmethod
+    def of(cls, grid: CellGrid, rng: PublicRng, n_scores: int) -> Self:
+        """List the pairs of as many features as there is time for."""
+        domains, n = grid.domains, 2
+        while (n + 1) * (n + 2) // 2 * max(n_scores, 2) <= 2 * MOST_PAIRS:
+            n += 1
+        chosen = np.sort(rng.permutation(domains.splittable)[:n])
+        return cls(tuple(coarse_feature(domains, feature, rng) for feature in chosen.tolist()), n_scores)
+
+    def sums(self) -> PairSums:
+        """Return the kernel that adds up what the pairs' scores are made of."""
+        group = np.zeros((len(self.features), max(of.group.size for of in self.features)), np.uint8)
+        for row, of in zip(group, self.features, strict=True):
+            row[: of.group.size] = of.group
+        return PairSums(np.array([of.feature for of in self.features]), group, self._n_groups, self.n_scores)
+
+    def scores(self, table: Table) -> IntArray:
+        """Return the score of every pair, in one row; exact and private. Records have cells and gradients."""
+        walks = [list(of.walks()) for of in self.features]
+        every = [walk for of_feature in walks for walk in of_feature]
+        out = np.zeros(int(self._ends[-1]), np.int64)
+        _score_pairs(
+            table.aggregate(self.sums()),
+            self._n_groups,
+            np.cumsum([0, *map(len, walks)]),
+            np.cumsum([0, *(codes.size for codes, _ in every)]),
+            np.concatenate([codes for codes, _ in every]),
+            np.concatenate([stands for _, stands in every]),
+            out,
+        )
+        return out[np.newaxis]
+
+    def splits(self, candidate: int) -> tuple[Split, Split]:
+        """Return the two splits of the pair with this number, the upper one first."""
+        pair = int(np.searchsorted(self._ends, candidate, side="right"))
+        i, j = (int(at[pair]) for at in np.triu_indices(len(self.features)))
+        within = candidate - (int(self._ends[pair - 1]) if pair else 0)
+        first, second = divmod(within, int(self._n_splits[j]))
+        return self.features[i].candidates.split(first), self.features[j].candidates.split(second)
+
+    @cached_property
+    def _n_groups(self) -> IntArray:
+        return np.array([of.n_groups for of in self.features], np.int64)
+
+    @cached_property
+    def _n_splits(self) -> IntArray:
+        return np.array([len(of.candidates) for of in self.features], np.int64)
+
+    @cached_property
+    def _ends(self) -> IntArray:
+        """Where each pair's candidates end."""
+        first, second = np.triu_indices(len(self.features))
+        ends: IntArray = np.cumsum(self._n_splits[first] * self._n_splits[second])
+        return ends
