@@ -32,6 +32,7 @@ from privet.learners.boosting.descent_base import DescentBase
 from privet.learners.boosting.regression_base import AdditiveBase
 from privet.privacy.terms import Allowance
 from privet.schema.domains import Numeric
+from privet.schema.encoding import Encoding
 from privet.schema.schema import Schema
 
 SAMPLES = {
@@ -91,13 +92,13 @@ def made_up(name: str) -> Problem:
 def planned(way: str) -> AbstractContextManager[object]:
     """Let the outline of many features plan this way, whatever the signal."""
 
-    def begin(rounds: outline.Outline, encoding: object, signal: float, n_rows: int) -> outline.Outline:
+    def begin(rounds: outline.Outline, encoding: Encoding, signal: float, n_rows: int) -> outline.Outline:
         if way == "rounds alone":
             return rounds
         base = DescentBase(n_rows, outline.DESCENT_STEPS)
         if way == "base alone":
             return replace(rounds, base=base, base_part=Fraction(1), n_trees=0, depth=0)
-        return replace(rounds, base=base, base_part=outline.descent_part(signal))
+        return replace(rounds, base=base, base_part=outline.descent_part(encoding, signal))
 
     # Middling strengths have descent before stumps: not what is compared here.
     return mock.patch.multiple(outline, _after_descent=begin, STRENGTHS_TWO_CLASSES=(0, 0))

@@ -32,8 +32,9 @@ LARGE_PURE_QUANTILE_LEVELS = 5
 NOTHING, ALL = Fraction(0), Fraction(1)
 BINS_PART, LARGE_PURE_BINS_PART = Fraction(1, 10), Fraction(1, 20)
 BASE_PART, LARGE_SIGNAL_BASE_PART = Fraction(3, 10), Fraction(1, 10)
-DESCENT_PART, LARGE_SIGNAL_DESCENT_PART = Fraction(3, 20), Fraction(1, 20)  # where trees come after it
-MOST_DESCENT_PART = Fraction(1, 2)  # the same, many classes with little more signal than descent could use alone
+# Gradient descent where trees come after it: at least; at most for two classes of many features, and for many classes
+# with little more signal than descent could use alone.
+DESCENT_PART, MOST_DESCENT_PART_TWO_CLASSES, MOST_DESCENT_PART = Fraction(3, 20), Fraction(3, 10), Fraction(1, 2)
 DESCENT_PART_BEFORE_STUMPS, TURNED_PART_BEFORE_STUMPS = Fraction(3, 5), Fraction(4, 5)
 DESCENT_STEPS, DESCENT_STEPS_LONG, TURNED_STEPS = 30, 60, 36
 PAIRS_PART = Fraction(1, 8)  # of what descent in turned columns has, for the products that turn them
@@ -57,8 +58,10 @@ SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
 # of many features, before stumps.
 STRENGTHS_MANY_CLASSES, STRENGTHS_TWO_CLASSES = (30, 30_000), (500, 30_000)
 STRENGTHS_FEW_FEATURES = (300, 60_000)  # two classes of few features: descent alone; before trees beyond
-# From which strength on descent gets less before trees, in proportion: many classes, two classes of few features.
+# From which strength on descent gets less before trees, in proportion: many classes, two classes of few features and of
+# many.
 STRENGTH_FOR_LESS_MANY_CLASSES, STRENGTH_FOR_LESS_FEW_FEATURES = 60_000, 600_000
+STRENGTH_FOR_LESS_MANY_FEATURES = 100_000
 SIGNAL_FOR_TURNING = 1 / 2  # n^2 rho of what descent has, times the cube of the columns: from here on they are turned
 LARGE_SIGNAL = 1_000_000  # deeper trees, each level of which shares one split, and finer cells
 SIGNAL_FOR_DEPTH_FIVE, TIMES_FOR_A_LEVEL = 20_000_000, 40  # so many times the signal for each level more
@@ -189,7 +192,9 @@ def _after_descent(rounds: Outline, encoding: Encoding, signal: float, n_rows: i
     n_columns = base.columns.n_columns(encoding)
     if signal < SIGNAL_FOR_EACH_COLUMN * n_columns or n_columns > MOST_COLUMNS:
         return rounds
-    return replace(rounds, base=base, base_part=descent_part(signal))
+    part = descent_part(encoding, signal)
+    turned = _turned(encoding, signal * float(part), n_rows, TURNED_SHAKE_BEFORE_TREES)
+    return replace(rounds, base=turned or base, base_part=part)
 
 
 def _turned(encoding: Encoding, signal: float, n_rows: int, shake: float = TURNED_SHAKE) -> WhitenedBase | None:
@@ -208,9 +213,10 @@ def _falling(most: Fraction, least: Fraction, times: float) -> Fraction:
     return max(least, min(most, (most * Fraction(1 / times)).limit_denominator(100)))
 
 
-def descent_part(signal: float) -> Fraction:
-    """Return what gradient descent gets of the budget; much signal leaves more to the trees."""
-    return LARGE_SIGNAL_DESCENT_PART if signal > LARGE_SIGNAL else DESCENT_PART
+def descent_part(encoding: Encoding, signal: float) -> Fraction:
+    """Return what gradient descent gets before trees of two classes and many features; much signal leaves it less."""
+    times = strength_of(encoding, signal) / STRENGTH_FOR_LESS_MANY_FEATURES
+    return _falling(MOST_DESCENT_PART_TWO_CLASSES, DESCENT_PART, times)
 
 
 def rounds_and_depth(encoding: Encoding, signal: float) -> tuple[int, int]:
