@@ -17,6 +17,7 @@ import numpy as np
 from privet.learners.boosting.choice_base import ChoiceBase
 from privet.learners.boosting.column_sizes import WEIGHT
 from privet.learners.boosting.descent_base import DescentBase
+from privet.learners.boosting.direction_base import DirectionBase
 from privet.learners.boosting.gradients import Norm
 from privet.learners.boosting.histogram_base import HistogramBase
 from privet.learners.boosting.rank_counts import RankCounts
@@ -38,11 +39,14 @@ DESCENT_PART_BEFORE_STUMPS, TURNED_PART_BEFORE_STUMPS = Fraction(3, 5), Fraction
 DESCENT_STEPS, DESCENT_STEPS_LONG, TURNED_STEPS = 30, 60, 36
 PAIRS_PART = Fraction(1, 8)  # of what descent in turned columns has, for the products that turn them
 TURNED_SHAKE, TURNED_SHAKE_BEFORE_TREES = 1.0, 0.6  # trees find what is left, and do not mend what noise has moved
+DIRECTION_PART = Fraction(3, 10)  # a step in one direction before stumps, under pure epsilon
 START_PART = Fraction(1, 20)  # where there are too many columns for a regression
 SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
 MANY_FEATURES = 16  # with more, no products of columns for two classes with a hint, nor for a number with pure epsilon
 
 # Pure epsilon: from which n epsilon on something pays off.
+# Two classes and not many features: between these, one step in the direction of all features as base.
+PURE_SIGNALS_FOR_DIRECTION = (50, 400)
 PURE_SIGNAL_FOR_REGRESSION = 200  # two classes and not many features: a regression as base
 PURE_SIGNAL_FOR_TREES = 2_000  # two classes: trees of depth two in place of stumps
 PURE_SIGNAL_FOR_ROUNDS = 1_500  # many classes: any rounds
@@ -77,7 +81,7 @@ class Outline:
         Of the budget; what is left is for the rounds. Without a base, its part is for a start that all records share.
     levels : int
         How many times the cells of a numeric feature are halved. Zero for cells that are public.
-    base : AdditiveBase, HistogramBase, StepwiseBase, DescentBase, WhitenedBase, ChoiceBase or None
+    base : AdditiveBase, HistogramBase, StepwiseBase, DescentBase, DirectionBase, WhitenedBase, ChoiceBase or None
         The base.
     n_trees, depth : int
         The most rounds, and the levels of their trees; no rounds where there are no trees.
@@ -96,7 +100,7 @@ class Outline:
     bins_part: Fraction
     base_part: Fraction
     levels: int
-    base: AdditiveBase | HistogramBase | StepwiseBase | DescentBase | WhitenedBase | ChoiceBase | None
+    base: AdditiveBase | HistogramBase | StepwiseBase | DescentBase | DirectionBase | WhitenedBase | ChoiceBase | None
     n_trees: int = 0
     depth: int = 0
     split_part: Fraction = Fraction(1, 2)
