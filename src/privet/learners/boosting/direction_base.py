@@ -171,7 +171,7 @@ class DirectionBase:
             return DirectionPlan(self, terms.noise(name, None))
         if share.epsilon is None:
             raise ParameterError("a step in one direction has pure noise: plan it with a share of epsilon")
-        return DirectionPlan(self, plan_grouped(terms, name, share.epsilon, groups_of(encoding), norm=FINE))
+        return DirectionPlan(self, plan_grouped(terms, name, share.epsilon, column_groups(encoding), norm=FINE))
 
     def run(self, table: Table, release: Release, plan: DirectionPlan, grid: CellGrid, start: BaseTables) -> BaseTables:
         """Release the sums, and take the step that they suggest, from even odds."""
@@ -193,7 +193,7 @@ class DirectionBase:
 
     def fits(self, encoding: Encoding) -> bool:
         """Whether there are few enough columns for noise that leaves anything; known from the schema alone."""
-        return sum(groups_of(encoding)) <= MOST_COLUMNS
+        return sum(column_groups(encoding)) <= MOST_COLUMNS
 
     def _length(self, sums: Floats, deviations: Floats, usual: Floats) -> float:
         """Return how long the step is, over the gradients' sums.
@@ -210,6 +210,6 @@ class DirectionBase:
         return "one step of a logistic regression on a line of each numeric feature, and on all categories"
 
 
-def groups_of(encoding: Encoding) -> tuple[int, ...]:
+def column_groups(encoding: Encoding) -> tuple[int, ...]:
     """Return the sizes of the groups of columns: one group for each feature that has any, one for the constant."""
     return *(size for size in _columns_of(FeatureCodes.of(encoding)) if size), 1
