@@ -261,6 +261,10 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
         if signal >= LARGE_PURE_SIGNAL:
             return _for_large_pure_signal(encoding, regression, LARGE_SIGNAL_BASE_PART, signal)
         rounds = _rounds_alone(2 if signal >= PURE_SIGNAL_FOR_TREES else 1)
+        few, enough = PURE_SIGNALS_FOR_DIRECTION
+        step = DirectionBase(n_rows)
+        if few <= signal < enough and encoding.n_features <= MANY_FEATURES and step.fits(encoding):
+            return replace(rounds, base=step, base_part=DIRECTION_PART)
         if signal < PURE_SIGNAL_FOR_REGRESSION or regression is None:
             return rounds
         return replace(rounds, base=regression, base_part=Fraction(2 if signal >= PURE_SIGNAL_FOR_TREES else 3, 10))
