@@ -4,7 +4,9 @@ At even odds the gradient of every record is one half, up or down by its class. 
 times columns, and a step is taken along it: as long as so many records allow, no longer than its noise allows, and
 shorter where much of what was released is likely to be noise. Stumps go on from there.
 
-Where there is little signal this ranks records by what all features say, which one or two stumps cannot. All columns
+Where there is little signal this ranks records by what all features say, which one or two stumps cannot. What is seen
+from even odds is not free of how frequent the classes are: where one of them is rare, a feature most of whose values
+are at one end of its range gets a weight for that alone, which stumps then make up for. All columns
 are as large as each other, since cube noise is paid for the largest: a numeric feature has a line from -1 to 1 by its
 rank among its cells, and a missing value a column of its own; a feature of two codes has one column of -1 and 1, one
 of more has a column for each of them; and all records have a constant.
@@ -26,7 +28,6 @@ from privet.learners.boosting.class_shares import shares_of
 from privet.learners.boosting.gradient_growth import CELL_STATE
 from privet.learners.boosting.grouped_noise import plan_grouped
 from privet.learners.boosting.rank_counts import FINE
-from privet.learners.boosting.regression_base import MOST_COLUMNS
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms
@@ -190,10 +191,6 @@ class DirectionBase:
             n_records=float(self.n_rows),
             frequencies=held_frequencies(shares),
         )
-
-    def fits(self, encoding: Encoding) -> bool:
-        """Whether there are few enough columns for noise that leaves anything; known from the schema alone."""
-        return sum(column_groups(encoding)) <= MOST_COLUMNS
 
     def _length(self, sums: Floats, deviations: Floats, usual: Floats) -> float:
         """Return how long the step is, over the gradients' sums.

@@ -45,9 +45,7 @@ SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
 MANY_FEATURES = 16  # with more, no products of columns for two classes with a hint, nor for a number with pure epsilon
 
 # Pure epsilon: from which n epsilon on something pays off.
-# Two classes and not many features: between these, one step in the direction of all features as base.
-PURE_SIGNALS_FOR_DIRECTION = (50, 400)
-PURE_SIGNAL_FOR_REGRESSION = 200  # two classes and not many features: a regression as base
+PURE_SIGNALS_FOR_DIRECTION = (100, 400)  # two classes and not many features: one step as base; a regression beyond
 PURE_SIGNAL_FOR_TREES = 2_000  # two classes: trees of depth two in place of stumps
 PURE_SIGNAL_FOR_ROUNDS = 1_500  # many classes: any rounds
 LARGE_PURE_SIGNAL, LARGE_PURE_SIGNAL_MANY_CLASSES = 20_000, 10_000  # more and deeper trees
@@ -262,11 +260,10 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
             return _for_large_pure_signal(encoding, regression, LARGE_SIGNAL_BASE_PART, signal)
         rounds = _rounds_alone(2 if signal >= PURE_SIGNAL_FOR_TREES else 1)
         few, enough = PURE_SIGNALS_FOR_DIRECTION
-        step = DirectionBase(n_rows)
-        if few <= signal < enough and encoding.n_features <= MANY_FEATURES and step.fits(encoding):
-            return replace(rounds, base=step, base_part=DIRECTION_PART)
-        if signal < PURE_SIGNAL_FOR_REGRESSION or regression is None:
+        if signal < few or regression is None:
             return rounds
+        if signal < enough:
+            return replace(rounds, base=DirectionBase(n_rows), base_part=DIRECTION_PART)
         return replace(rounds, base=regression, base_part=Fraction(2 if signal >= PURE_SIGNAL_FOR_TREES else 3, 10))
     affordable = max(int(signal / PURE_SIGNAL_FOR_EACH_FEATURE), FEWEST_FEATURES)
     base = HistogramBase(n_rows, affordable if affordable < encoding.n_features else None)
