@@ -167,6 +167,7 @@ def page(table: pd.DataFrame, repeats: int) -> str:
         means = [part[part.way == way][["accuracy", "auc"]].mean() for way in WAYS[1:]]
         shown = [f"{mean.accuracy:+.1f}, {mean.auc:+.1f}" for mean in means]
         text.append(f"| {zone.left:,} to {zone.right:,} | " + " | ".join(shown) + f" | {len(part) // len(means)} |")
+    text += ["", *over_sets(table)]
     text += [
         "",
         "Accuracy, AUC of every sample in percent:",
@@ -179,6 +180,27 @@ def page(table: pd.DataFrame, repeats: int) -> str:
         scores = [f"{line['accuracy', way]:.1f}, {line['auc', way]:.1f}" for way in WAYS]
         text.append(f"| {name} | {rows:,} | {signal:,} | " + " | ".join(scores) + " |")
     return "\n".join([*text, "", errors(table)]) + "\n"
+
+
+def over_sets(table: pd.DataFrame) -> list[str]:
+    """Write how far ahead a step of the planned part is by sets, whose differences are larger than those of fits."""
+    means = table.pivot_table(index=["set", "rows", "signal"], columns="way", values=["accuracy", "auc"])
+    zone_of = pd.cut(means.index.get_level_values("signal"), ZONES, right=False)
+    planned_way = f"step, {100 * outline.DIRECTION_PART}%"
+    text = [
+        f"By sets, {planned_way}: means over sets, standard errors in parentheses, and on how many sets it is ahead.",
+        "",
+        "| n epsilon | against stumps: accuracy | AUC | against a regression, then stumps: accuracy | AUC |",
+        "|---|---|---|---|---|",
+    ]
+    for zone in zone_of.categories:
+        part, cells = means[zone_of == zone], []
+        for other, measure_name in product((STUMPS, REGRESSION), ("accuracy", "auc")):
+            of_sets = (part[measure_name][planned_way] - part[measure_name][other]).groupby("set").mean()
+            ahead = f"{int((of_sets > 0).sum())} of {len(of_sets)}"
+            cells.append(f"{of_sets.mean():+.1f} ({of_sets.sem():.1f}), {ahead}")
+        text.append(f"| {zone.left:,} to {zone.right:,} | " + " | ".join(cells) + " |")
+    return text
 
 
 def errors(table: pd.DataFrame) -> str:

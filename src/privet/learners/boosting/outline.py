@@ -45,7 +45,7 @@ SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
 MANY_FEATURES = 16  # with more, no products of columns for two classes with a hint, nor for a number with pure epsilon
 
 # Pure epsilon: from which n epsilon on something pays off.
-PURE_SIGNALS_FOR_DIRECTION = (100, 400)  # two classes and not many features: one step as base; a regression beyond
+PURE_SIGNALS_FOR_DIRECTION = (200, 400)  # two classes and not many features: one step as base; a regression beyond
 PURE_SIGNAL_FOR_TREES = 2_000  # two classes: trees of depth two in place of stumps
 PURE_SIGNAL_FOR_ROUNDS = 1_500  # many classes: any rounds
 LARGE_PURE_SIGNAL, LARGE_PURE_SIGNAL_MANY_CLASSES = 20_000, 10_000  # more and deeper trees
