@@ -35,7 +35,8 @@ AUC behind linear peers prompted soft stumps, descent for larger strengths of ma
 descent before trees of many classes; each was chosen on samples of the tuning sets and made-up tables. The gap on
 california, connect_4 and covertype prompted the rules for large signals, which were chosen on tuning sets and made-up
 tables (``large.py``, ``large_regression.py``); covertype (2) was looked at once on the way, where deeper trees with
-shared splits gained what they gained on made-up tables of its size.
+shared splits gained what they gained on made-up tables of its size. Where pure boosting of two classes begins with one
+step was chosen on samples of the tuning sets (``direction.py``).
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ from privet.learners.boosting.rank_counts import RankCounts
 from privet.learners.boosting.regression_base import PairMoments, TargetMoments
 from privet.mechanisms.release import Release, drawn
 from privet.parameters import public_rng
+from privet.privacy.cube_law import largest_group_norm
 from privet.privacy.events import Mechanism
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
@@ -307,9 +308,13 @@ def test_a_record_changes_one_count_by_one_for_each_feature_that_is_measured(row
         table = table.derive(CELL_STATE, grid.cells)
         release = Watching(Ledger(Terms(), Allowance.of(1.0)), drawn())
         base.run(table, release, plan, grid, without_base(encoding, grid, np.zeros(3), 1.0), public_rng(0))
-    (before, event), (after, _) = seen
-    assert np.abs(after - before).sum() == np.abs(after - before).astype(bool).sum() == n_features
-    assert event.sensitivity == n_features
+    of_classes = list(zip(seen[:3], seen[3:], strict=True))
+    for label, ((before, event), (after, _)) in enumerate(of_classes):
+        moved = np.abs(after - before)
+        assert moved.sum() == moved.astype(bool).sum() == (n_features if label == one[2] else 0)
+        assert (event.mechanism, event.sensitivity) == (Mechanism.CUBE, 1)
+        assert len(event.groups) == n_features
+        assert largest_group_norm(moved, event.groups) == (label == one[2])
 
 
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])

@@ -23,7 +23,8 @@ pytestmark = [pytest.mark.law, pytest.mark.slow]
 ONE = {"a": Categorical([0, 1])}
 TWO = {**ONE, "x": Numeric(0, 1, bins=4)}  # with bins to be found
 ONE_TREE = {"n_trees": 1, "max_depth": 1}
-FEW, SOME = {"n_rows_hint": 10}, {"n_rows_hint": 50}  # at epsilon 4, rules ask for histograms or stumps, or for descent
+# At epsilon 4, rules ask for histograms or stumps, or for descent and, with two classes and pure epsilon, for one step.
+FEW, SOME = {"n_rows_hint": 10}, {"n_rows_hint": 50}
 WITHOUT = {"n_rows_hint": "unknown"}  # as few records have no parts that could be told apart
 THREE = (0, 1, 2)
 
@@ -96,6 +97,7 @@ ALL_PARTS = [
         (Setting(BoostingClassifier, 0.0, SOME, SCORE, classes=THREE), 2.0),
         (Setting(BoostingClassifier, 1e-6, FEW, SCORE, classes=THREE), 2.0),
         (Setting(BoostingClassifier, 0.0, FEW, SCORE), 0.3),
+        (Setting(BoostingClassifier, 0.0, SOME, SCORE), 0.3),
         (Setting(BoostingRegressor, 0.0, ONE_TREE | WITHOUT, push_of_trees, FAR), 0.1),
     ],
     ids=str,

@@ -202,7 +202,8 @@ MANY_CODES = Schema({"code": Categorical([str(code) for code in range(500)])}, c
     ("epsilon", "delta", "schema", "n_rows", "base", "depth"),
     [
         (0.1, 0.0, TWO, 1_900, "None", 1),
-        (0.1, 0.0, TWO, 2_000, "a regression on a line of", 1),
+        (0.1, 0.0, TWO, 2_000, "one step of a logistic regression on a line of", 1),
+        (0.1, 0.0, TWO, 4_000, "a regression on a line of", 1),
         (1.0, 0.0, MIDDLING_TWO, 2_000, "a regression on a line of", 2),
         (1.0, 0.0, TWO, 20_000, "a regression on a line of", 3),
         (1.0, 0.0, WIDE_TWO, 1_999, "None", 1),

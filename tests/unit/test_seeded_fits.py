@@ -93,6 +93,7 @@ FITS = {
         for n in (100, 1_000, 5_000, 100_000)
         for kind, budget in (("pure", PURE), ("approximate", APPROXIMATE))
     },
+    "boosting, 2 classes, pure, 300 records": _boosting(2, n_rows_hint=300, **PURE),
     "boosting, many features, pure": _boosting(2, WIDE, n_rows_hint=3_000, **PURE),
     "boosting, many features, approximate": _boosting(2, WIDE, n_rows_hint=800, **APPROXIMATE),
     "boosting, many features, few of them measured": _boosting(3, WIDE, n_rows_hint=100, **PURE),

@@ -53,7 +53,7 @@ def shares_of(sizes: Floats, variance: float, n_rows: int) -> Floats:
     return shares
 
 
-def drawn_towards(noisy: Floats, even: Floats, variance: float) -> Floats:
+def drawn_towards(noisy: Floats, even: Floats, variance: Floats | float) -> Floats:
     """Return the best linear guess of counts that are expected to deviate from `even` by as much as `even` itself."""
     weight = even**2 / (even**2 + variance)
     guess: Floats = weight * noisy + (1 - weight) * even

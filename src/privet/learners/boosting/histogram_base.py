@@ -4,6 +4,9 @@ What a naive Bayes classifier needs. A record is in one group of each feature, s
 as there are features; products of columns, which `privet.learners.boosting.regression_base` measures, cost the square
 of that. For many classes, each of which has sums of its own, this is the better base where noise is what limits
 accuracy.
+
+Under pure epsilon the counts of each class are noised by themselves: classes are disjoint, and within one a record
+changes one count of each feature, which is what cube noise is for (`privet.learners.boosting.grouped_noise`).
 """
 
 from __future__ import annotations
@@ -19,12 +22,14 @@ from privet.compiling import compiled
 from privet.learners.boosting.cells import BaseTables, CellGrid, in_fixed_point
 from privet.learners.boosting.class_shares import drawn_towards, log_shares, shares_of
 from privet.learners.boosting.gradient_growth import CELL_STATE
+from privet.learners.boosting.grouped_noise import plan_grouped, variance_of_groups
 from privet.mechanisms.release import Release
-from privet.privacy.events import Event
+from privet.privacy.events import Event, Parallel
 from privet.privacy.terms import Share, Terms
 from privet.randomness.public import PublicRng
 from privet.schema.encoding import Encoding
 from privet.tables.protocol import Block, Floats, IntArray, Table
+from privet.trees.structure import FeatureCodes
 
 NOISE_PENALTY = 0.7  # in units of the size that the noise of all groups together has
 SLOPE_OF_ONE_FEATURE = 10.0  # over the root of their number, since features are not independent,
@@ -53,7 +58,7 @@ class GroupCounts:
 
     Notes
     -----
-    *Privacy.* A record adds one to one count of each feature.
+    *Privacy.* A record adds one to one count of each feature, all of them in the column of its class.
     """
 
     offsets: IntArray
@@ -71,20 +76,36 @@ class GroupCounts:
 
 @dataclass(frozen=True)
 class HistogramPlan:
-    """The one release of a base of class histograms."""
+    """The release of a base of class histograms.
+
+    Attributes
+    ----------
+    base : HistogramBase
+        What is planned.
+    sizes : tuple of int
+        How many groups the features have that are measured, one after the other.
+    counts : tuple of Event
+        The noise of each class under pure epsilon, of all of them together otherwise.
+    """
 
     base: HistogramBase
-    counts: Event
+    sizes: tuple[int, ...]
+    counts: tuple[Event, ...]
 
     @property
-    def events(self) -> tuple[Event, ...]:
-        """The one release."""
-        return (self.counts,)
+    def events(self) -> tuple[Event | Parallel]:
+        """The one release, or the classes' releases, which see disjoint records."""
+        return (self.counts[0] if len(self.counts) == 1 else Parallel(self.counts),)
+
+    @property
+    def deviations(self) -> Floats:
+        """The standard deviation of the noise in each group, the same for all classes."""
+        return np.array(self.counts[0].deviations(sum(self.sizes)))
 
 
 @dataclass(frozen=True)
 class HistogramBase:
-    """Plans and runs the one release of the base, for more than two classes.
+    """Plans and runs the release of the base, for more than two classes.
 
     Parameters
     ----------
@@ -99,8 +120,13 @@ class HistogramBase:
 
     Notes
     -----
-    *Privacy.* A record adds one to one count of each feature that is measured: L1 and squared L2 sensitivity are the
-    number of these features. Which they are is drawn from public randomness. The rest is post-processing.
+    *Privacy.* A record adds one to one count of each feature that is measured: the squared L2 sensitivity is the number
+    of these features. For pure epsilon the counts of a class are a release of their own. Records of a class change no
+    other, so classes are parallel, each at all of epsilon; within its class a record changes the counts of each feature
+    by one in L1, which `plan_grouped` pays for. Where a record is replaced, one leaves the counts of a class and one
+    enters those of the same class or another: two steps, of which each costs half of epsilon. Rows of a unit take as
+    many steps, whatever their classes. How many groups the features have that are measured is public, and which
+    features they are is drawn from public randomness. The rest is post-processing.
     """
 
     n_rows: int
@@ -109,8 +135,13 @@ class HistogramBase:
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> HistogramPlan:
         """Plan noise on the counts."""
-        d = max(self._measured(encoding.n_features), 1)
-        return HistogramPlan(self, terms.noise("base: class histograms", share, l1=d, l2_squared=d))
+        name, sizes = "base: class histograms", self._sizes_measured(encoding)
+        if share is None or share.epsilon is None:
+            return HistogramPlan(self, sizes, (terms.noise(name, share, l2_squared=len(sizes)),))
+        sees = "the records of one class; classes are disjoint"
+        first = plan_grouped(terms, name, share.epsilon, sizes, sees=sees)
+        of_classes = (replace(first, name=f"{name}, class {label + 1}") for label in range(encoding.n_classes))
+        return HistogramPlan(self, sizes, tuple(of_classes))
 
     def run(
         self,
@@ -122,13 +153,14 @@ class HistogramBase:
         rng: PublicRng,
     ) -> BaseTables:
         """Release the histograms, and make tables of them."""
-        n_classes, n_features, offsets = table.encoding.n_classes, grid.domains.n_features, grid.cells.offsets
-        group, feature_of = groups_of(grid, self.groups)
-        measured = np.sort(rng.permutation(n_features)[: self._measured(n_features)])
-        rows = np.isin(feature_of, measured)
+        n_classes, offsets = table.encoding.n_classes, grid.cells.offsets
+        sizes = self._sizes(table.encoding)
+        group, feature_of = groups_of(grid, sizes)
+        measured = _of_sizes(plan.sizes, sizes, rng.permutation(len(sizes)))
+        rows = np.concatenate([np.flatnonzero(feature_of == feature) for feature in measured])
         counts = table.aggregate(GroupCounts(offsets, group, feature_of.size, n_classes))
-        noisy = release.noisy(counts[rows], plan.counts).astype(np.float64)
-        shares, effects, spread = self._effects(noisy, feature_of[rows], plan.counts.deviation)
+        noisy = _released(counts[rows], release, plan).astype(np.float64)
+        shares, effects, spread = self._effects(noisy, feature_of[rows], plan.deviations)
         tables, noise = np.zeros((feature_of.size, start.start.size)), np.zeros(feature_of.size)
         tables[rows], noise[rows] = effects, spread
         return replace(
@@ -142,9 +174,10 @@ class HistogramBase:
 
     def noise_for_each_feature(self, encoding: Encoding, terms: Terms, share: Share | None) -> float:
         """Return the variance of the noise over the number of features, whose effects add up faster than it."""
-        return self.plan(encoding, terms, share).counts.deviation ** 2 / max(self._measured(encoding.n_features), 1)
+        plan = self.plan(encoding, terms, share)
+        return variance_of_groups(plan.counts[0], plan.sizes) / len(plan.sizes)
 
-    def _effects(self, counts: Floats, feature_of: IntArray, noise: float) -> tuple[Floats, Floats, Floats]:
+    def _effects(self, counts: Floats, feature_of: IntArray, noise: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the classes' shares, what each group adds to the scores, and the deviation that noise gives to that.
 
         With N a group's size, q the shares and c its count of a class, ``c - N q`` is what it has too many; divided by
@@ -155,34 +188,71 @@ class HistogramBase:
         even = self.n_rows / np.bincount(feature_of)[feature_of]
         sizes = np.maximum(drawn_towards(counts.sum(axis=1), even, n_classes * variance), 0.0)
         of_class = counts.sum(axis=0) / n_measured  # every feature counts all records once
-        shares = shares_of(of_class, len(counts) * variance / n_measured**2, self.n_rows)
-        penalty = max(NOISE_PENALTY * noise * math.sqrt(len(counts)), 1.0)
+        shares = shares_of(of_class, math.fsum(variance) / n_measured**2, self.n_rows)
+        penalty = max(NOISE_PENALTY * math.sqrt(math.fsum(variance)), 1.0)
         divisor = sizes + penalty
         slope = min(SLOPE_OF_ONE_FEATURE / math.sqrt(n_measured), LARGEST_SLOPE)
         effects = slope * _centred((counts - np.outer(sizes, shares)) / divisor[:, np.newaxis])
         spread = slope * noise * math.sqrt(1 - 1 / n_classes) / divisor
         return shares, effects, spread
 
+    def _sizes(self, encoding: Encoding) -> tuple[int, ...]:
+        """Return how many groups each feature has."""
+        domains = FeatureCodes.of(encoding)
+        missing = domains.n_codes - domains.n_cells
+        numeric = np.minimum(domains.n_cells, self.groups) + missing
+        return tuple(np.where(domains.ordered, numeric, domains.n_codes).tolist())
+
+    def _sizes_measured(self, encoding: Encoding) -> tuple[int, ...]:
+        """Return how many groups the features have that are measured: all, or so many spread evenly by that."""
+        sizes = self._sizes(encoding)
+        n, n_measured = len(sizes), self._measured(len(sizes))
+        if n_measured == n:
+            return sizes
+        return tuple(sorted(sizes)[(2 * k + 1) * n // (2 * n_measured)] for k in range(n_measured))
+
     def _measured(self, n_features: int) -> int:
-        return n_features if self.n_features is None else min(self.n_features, n_features)
+        return n_features if self.n_features is None else min(max(self.n_features, 1), n_features)
 
     def __str__(self) -> str:
         of = "all features" if self.n_features is None else f"{self.n_features} features"
         return f"class histograms of {of}, {self.groups} groups of each numeric one"
 
 
-def groups_of(grid: CellGrid, most: int) -> tuple[IntArray, IntArray]:
-    """Return the group of each cell, and the feature of each group; a numeric feature has at most this many groups."""
+def groups_of(grid: CellGrid, sizes: tuple[int, ...]) -> tuple[IntArray, IntArray]:
+    """Return the group of each cell, and the feature of each group; features have so many groups.
+
+    A group has no cells where quantiles have left fewer of them than were planned for.
+    """
     group, feature_of = list[IntArray](), list[int]()
-    for feature, n_cells in enumerate(grid.domains.n_codes.tolist()):
-        cells = np.arange(n_cells)
+    for feature, n_groups in enumerate(sizes):
+        cells, present = np.arange(int(grid.domains.n_codes[feature])), int(grid.domains.n_cells[feature])
         if grid.domains.ordered[feature]:
-            present = int(grid.domains.n_cells[feature])
-            n_groups = min(most, present)
-            cells = np.where(cells < present, cells * n_groups // present, n_groups)  # the missing cell is the last
+            for_present = n_groups - (cells.size - present)
+            cells = np.where(cells < present, cells * for_present // present, for_present)  # the missing cell is last
         group.append(len(feature_of) + cells)
-        feature_of += [feature] * (int(cells.max()) + 1)
+        feature_of += [feature] * n_groups
     return np.concatenate(group), np.array(feature_of, dtype=np.int64)
+
+
+def _of_sizes(wanted: tuple[int, ...], sizes: tuple[int, ...], order: IntArray) -> list[int]:
+    """Return a feature of each size that is wanted, each once: the first that is left in a public order."""
+    if wanted == sizes:
+        return list(range(len(sizes)))
+    left, found = order.tolist(), list[int]()
+    for size in wanted:
+        found.append(next(feature for feature in left if sizes[feature] == size))
+        left.remove(found[-1])
+    return found
+
+
+def _released(counts: IntArray, release: Release, plan: HistogramPlan) -> IntArray:
+    """Release counts of shape (n_groups, n_classes), with the noise that is planned."""
+    (whole,) = plan.events
+    if not isinstance(whole, Parallel):
+        return release.noisy(counts, whole)
+    with release.parallel(whole):
+        return np.stack([release.noisy(of, event) for of, event in zip(counts.T, plan.counts, strict=True)], axis=1)
 
 
 def _centred(scores: Floats) -> Floats:

@@ -16,6 +16,7 @@ from privet.learners.boosting.annealing import Annealing, Rounds
 from privet.learners.boosting.cells import MIDDLE, BaseTables, CellGrid, common_start, in_fixed_point, plan_start
 from privet.learners.boosting.choice_base import ChoiceBase, ChoicePlan
 from privet.learners.boosting.descent_base import DescentBase, DescentPlan
+from privet.learners.boosting.direction_base import DirectionBase, DirectionPlan
 from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE, AddValues, GradientGrowth
 from privet.learners.boosting.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
 from privet.learners.boosting.grown_trees import GrownTree, assemble
@@ -43,6 +44,8 @@ from privet.trees.structure import FeatureCodes
 
 HISTOGRAM_CELLS = 4  # of a numeric feature where class histograms are all that is measured: no more than their groups
 FINE_BINS = 4096  # the public grid on which private quantiles are searched; so fine for the sake of long tails
+
+BasePlan = RegressionPlan | HistogramPlan | StepwisePlan | DescentPlan | DirectionPlan | WhitenedPlan | ChoicePlan
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class BoostingPlan(Plan):
         Where a regression target mostly lies; None for classes.
     start : Event or None
         The sums that a common start is made of, where one is measured.
-    base : RegressionPlan, HistogramPlan, StepwisePlan, DescentPlan, WhitenedPlan, ChoicePlan or None
+    base : BasePlan or None
         The releases of the base, where there is one.
     rounds : Rounds or None
         What is known of the rounds before any of them; None where there are none.
@@ -98,7 +101,7 @@ class BoostingPlan(Plan):
     ranks: RankPlan | None
     window: WindowPlan | CountedWindowPlan | None
     start: Event | None
-    base: RegressionPlan | HistogramPlan | StepwisePlan | DescentPlan | WhitenedPlan | ChoicePlan | None
+    base: BasePlan | None
     rounds: Rounds | None
 
     @property
@@ -195,7 +198,7 @@ class Boosting:
             first.split_part,
             hints.n_rows,
             recipe.records_per_deviation,
-            margin=float(base_part > 0),
+            margin=float(base_part > 0 and not isinstance(first.base, DirectionBase)),
             shared_splits=first.shared_splits,
             paired=(self.max_depth or first.depth) >= 2,
         )
@@ -264,14 +267,12 @@ def _recipe(encoding: Encoding, share: Share | None, first: Outline) -> Recipe:
     return LARGE_TWO_CLASSES if encoding.n_classes == 2 else LARGE_MANY_CLASSES
 
 
-def _plan_base(
-    first: Outline, encoding: Encoding, terms: Terms, share: Share | None
-) -> RegressionPlan | HistogramPlan | StepwisePlan | DescentPlan | WhitenedPlan | ChoicePlan | None:
+def _plan_base(first: Outline, encoding: Encoding, terms: Terms, share: Share | None) -> BasePlan | None:
     """Plan the base, where there is one; ranks among few cells are not so far out, so that less noise is needed."""
     match first.base:
         case None:
             return None
-        case HistogramBase() | DescentBase() | WhitenedBase() | ChoiceBase():
+        case HistogramBase() | DescentBase() | DirectionBase() | WhitenedBase() | ChoiceBase():
             return first.base.plan(encoding, terms, share)
         case _:
             return first.base.plan(encoding, terms, share, first.levels)
@@ -303,6 +304,8 @@ def _base(
         case HistogramPlan(kind):
             base = kind.run(table, release, plan.base, grid, start, rng)
         case RegressionPlan(kind):
+            base = kind.run(table, release, plan.base, grid, start)
+        case DirectionPlan(kind):
             base = kind.run(table, release, plan.base, grid, start)
         case StepwisePlan(kind):
             assert isinstance(loss, Huber)

@@ -17,6 +17,7 @@ import numpy as np
 from privet.learners.boosting.choice_base import ChoiceBase
 from privet.learners.boosting.column_sizes import WEIGHT
 from privet.learners.boosting.descent_base import DescentBase
+from privet.learners.boosting.direction_base import DirectionBase
 from privet.learners.boosting.gradients import Norm
 from privet.learners.boosting.histogram_base import HistogramBase
 from privet.learners.boosting.rank_counts import RankCounts
@@ -39,12 +40,13 @@ DESCENT_PART_BEFORE_STUMPS, TURNED_PART_BEFORE_STUMPS = Fraction(3, 5), Fraction
 DESCENT_STEPS, DESCENT_STEPS_LONG, TURNED_STEPS = 30, 60, 36
 PAIRS_PART = Fraction(1, 8)  # of what descent in turned columns has, for the products that turn them
 TURNED_SHAKE, TURNED_SHAKE_BEFORE_TREES = 1.0, 0.6  # trees find what is left, and do not mend what noise has moved
+DIRECTION_PART = Fraction(3, 10)  # a step in one direction before stumps, under pure epsilon
 START_PART = Fraction(1, 20)  # where there are too many columns for a regression
 SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
 MANY_FEATURES = 16  # with more, no products of columns for two classes with a hint, nor for a number with pure epsilon
 
 # Pure epsilon: from which n epsilon on something pays off.
-PURE_SIGNAL_FOR_REGRESSION = 200  # two classes and not many features: a regression as base
+PURE_SIGNALS_FOR_DIRECTION = (200, 400)  # two classes and not many features: one step as base; a regression beyond
 PURE_SIGNAL_FOR_TREES = 2_000  # two classes: trees of depth two in place of stumps
 PURE_SIGNAL_FOR_ROUNDS = 1_500  # many classes: any rounds
 LARGE_PURE_SIGNAL, LARGE_PURE_SIGNAL_MANY_CLASSES = 20_000, 10_000  # more and deeper trees
@@ -80,7 +82,7 @@ class Outline:
         Of the budget; what is left is for the rounds. Without a base, its part is for a start that all records share.
     levels : int
         How many times the cells of a numeric feature are halved. Zero for cells that are public.
-    base : AdditiveBase, HistogramBase, StepwiseBase, DescentBase, WhitenedBase, ChoiceBase or None
+    base : AdditiveBase, HistogramBase, StepwiseBase, DescentBase, DirectionBase, WhitenedBase, ChoiceBase or None
         The base.
     n_trees, depth : int
         The most rounds, and the levels of their trees; no rounds where there are no trees.
@@ -99,7 +101,7 @@ class Outline:
     bins_part: Fraction
     base_part: Fraction
     levels: int
-    base: AdditiveBase | HistogramBase | StepwiseBase | DescentBase | WhitenedBase | ChoiceBase | None
+    base: AdditiveBase | HistogramBase | StepwiseBase | DescentBase | DirectionBase | WhitenedBase | ChoiceBase | None
     n_trees: int = 0
     depth: int = 0
     split_part: Fraction = Fraction(1, 2)
@@ -263,8 +265,11 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
         if signal >= LARGE_PURE_SIGNAL:
             return _for_large_pure_signal(encoding, regression, LARGE_SIGNAL_BASE_PART, signal)
         rounds = _rounds_alone(2 if signal >= PURE_SIGNAL_FOR_TREES else 1)
-        if signal < PURE_SIGNAL_FOR_REGRESSION or regression is None:
+        few, enough = PURE_SIGNALS_FOR_DIRECTION
+        if signal < few or regression is None:
             return rounds
+        if signal < enough:
+            return replace(rounds, base=DirectionBase(n_rows), base_part=DIRECTION_PART)
         return replace(rounds, base=regression, base_part=Fraction(2 if signal >= PURE_SIGNAL_FOR_TREES else 3, 10))
     affordable = max(int(signal / PURE_SIGNAL_FOR_EACH_FEATURE), FEWEST_FEATURES)
     base = HistogramBase(n_rows, affordable if affordable < encoding.n_features else None)

@@ -1,0 +1,184 @@
+"""Sums in groups under pure epsilon: a step in one direction, and class histograms, against what their ledgers claim.
+
+Every record of a small schema is sent through the production code, and what it adds to each release is kept. These are
+sums over records, so that all neighbours follow from them: a record that comes, goes or is replaced, and units of rows.
+What a release loses is how far it moves, in the norm of its noise, over the scale.
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pytest
+
+from privet import Categorical, Numeric, Schema
+from privet.audit import enumeration
+from privet.audit.enumeration import Enumerating, Subject
+from privet.audit.exact import exact_audit
+from privet.audit.pure_noise import length
+from privet.estimators.learning import Hints
+from privet.learners.boosting import direction_base, histogram_base
+from privet.learners.boosting.direction_base import DirectionBase
+from privet.learners.boosting.histogram_base import HistogramBase
+from privet.learners.boosting.learner import Boosting
+from privet.learners.boosting.outline import SPLIT_PART, Outline
+from privet.mechanisms.release import Release, drawn
+from privet.parameters import public_rng
+from privet.privacy.events import Mechanism
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
+from privet.tables import MemoryTable
+
+pytestmark = pytest.mark.law
+
+FEATURES = {
+    "x": Numeric(0, 1, bins=3, missing=True),
+    "two": Categorical([0, 1]),
+    "three": Categorical([0, 1, 2]),
+    "one": Categorical([0]),
+}
+WITH_MANY = {**FEATURES, "many": Categorical(list(range(40)))}  # for which Laplace noise is the smaller one
+CODES = {"few": (range(4), range(2), range(3), range(1)), "many": ((0, 3), range(2), (0, 2), range(1), (0, 39))}
+ALONE = {
+    2: Outline(Fraction(0), Fraction(1), 0, DirectionBase(100)),
+    3: Outline(Fraction(0), Fraction(1), 0, HistogramBase(100)),
+}
+SOME = {2: ALONE[2], 3: Outline(Fraction(0), Fraction(1), 0, HistogramBase(100, 2, groups=2))}
+TERMS = [Terms(), Terms("replace"), Terms("add_remove", 2, "id"), Terms("replace", 2, "id"), Terms("label", 2, "id")]
+
+
+class Watching(Release):
+    """Keeps what would be noised, and releases zeros in place of it."""
+
+    def __init__(self, ledger):
+        super().__init__(ledger, drawn())
+        self.seen = []
+
+    def noisy(self, values, event):
+        self.ledger.charge(event)
+        self.seen.append(values.astype(object))
+        return np.zeros_like(values)
+
+
+def what_records_add(monkeypatch, terms, n_classes, outline, kind="few"):
+    """Return the events of all releases, and what each record adds to each of them, by features and class."""
+    monkeypatch.setattr("privet.learners.boosting.learner.outline", lambda *_: outline[n_classes])
+    features = FEATURES if kind == "few" else WITH_MANY
+    encoding = Schema(features, classes=list(range(n_classes))).encoding(3)
+    allowance, learner = Allowance.of(1.0), Boosting()
+    plan = learner.plan(encoding, terms, allowance.whole, Hints(n_rows=100))
+    records, added = list(product(*CODES[kind], range(n_classes))), {}
+    for record in records:
+        codes = np.array([record[:-1]], dtype=np.uint8).T.copy()
+        release = Watching(Ledger(terms, allowance))
+        learner.grow(MemoryTable(encoding, codes, np.array(record[-1:], dtype=np.int32)), release, public_rng(0), plan)
+        added[record] = release.seen
+        assert release.ledger.composition == plan.whole
+        assert release.ledger.epsilon == 1.0
+    return list(plan.whole.events()), added
+
+
+def neighbours(terms, records):
+    """Yield records that leave and records that come instead, for one unit of privacy."""
+    rows = list(combinations_with_replacement(records, terms.max_rows))
+    match terms.neighbours:
+        case "add_remove":
+            yield from ((of, ()) for of in rows)
+        case "label":
+            labels = {record[-1] for record in records}
+            yield from ((of, tuple((*row[:-1], label) for row in of)) for of in rows for label in labels)
+        case _:
+            rng = np.random.default_rng(0)
+            picked = rows if terms.max_rows == 1 else [rows[k] for k in rng.permutation(len(rows))[:60]]
+            picked += [(record,) * terms.max_rows for record in records[::5]]
+            yield from product(picked, picked)
+
+
+def largest_loss(monkeypatch, terms, n_classes, outline=ALONE, kind="few"):
+    """Return the largest loss of all releases together, of any two neighbours."""
+    events, added = what_records_add(monkeypatch, terms, n_classes, outline, kind)
+
+    def loss(leaving, coming):
+        moved = [
+            sum((added[r][k] for r in leaving), start=0) - sum((added[r][k] for r in coming), start=0)
+            for k in range(len(events))
+        ]
+        return sum(Fraction(length(event, of)) / event.parameter for event, of in zip(events, moved, strict=True))
+
+    return float(max(loss(*pair) for pair in neighbours(terms, list(added))))
+
+
+@pytest.mark.parametrize("terms", TERMS, ids=str)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_all_that_is_released_in_groups_moves_by_just_what_is_paid_for(n_classes, terms, monkeypatch):
+    assert 0.999 < largest_loss(monkeypatch, terms, n_classes) <= 1
+
+
+@pytest.mark.parametrize("terms", TERMS[:2], ids=str)
+def test_so_do_histograms_of_some_of_the_features(terms, monkeypatch):
+    assert 0.999 < largest_loss(monkeypatch, terms, 3, SOME) <= 1
+
+
+@pytest.mark.parametrize("terms", TERMS[:2], ids=str)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_beside_very_many_categories_laplace_noise_pays_for_the_sum_of_all_groups(n_classes, terms, monkeypatch):
+    events, _ = what_records_add(monkeypatch, terms, n_classes, ALONE, "many")
+    assert {event.mechanism for event in events} == {Mechanism.LAPLACE}
+    assert 0.999 < largest_loss(monkeypatch, terms, n_classes, kind="many") <= 1
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_half_of_the_noise_would_be_refuted(n_classes, monkeypatch):
+    for module in (direction_base, histogram_base):
+        halved = _with_half_of_the_noise(module.plan_grouped)
+        monkeypatch.setattr(module, "plan_grouped", halved)
+    assert largest_loss(monkeypatch, Terms(), n_classes) > 1.9
+
+
+def _with_half_of_the_noise(plan_grouped):
+    def planned(*arguments, **named):
+        event = plan_grouped(*arguments, **named)
+        return replace(event, parameter=event.parameter / 2)
+
+    return planned
+
+
+def subject(neighbours, classes, outline, monkeypatch):
+    monkeypatch.setattr("privet.learners.boosting.learner.outline", lambda *_: outline)
+    features = {"x": Numeric(0, 1, bins=2, missing=True), "c": Categorical([0, 1])}
+    schema = Schema(features, classes=list(classes), neighbours=neighbours)
+    return Subject(Boosting(), schema, Allowance.of(2.0), hints=Hints(n_rows=100))
+
+
+def before_a_round(base):
+    return Outline(Fraction(0), Fraction(3, 10), 0, base, 1, 1, SPLIT_PART)
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("factor", [0.0, 5.0])
+@pytest.mark.parametrize("base", [DirectionBase(100), HistogramBase(100)], ids=["direction", "histograms"])
+def test_sums_in_groups_before_a_round_stay_within_the_claim(base, factor, neighbours, monkeypatch):
+    """With the noise of the first release forced to a pattern, so that the round starts from scores that it moved."""
+
+    class WithNoise(Enumerating):
+        def noisy(self, values, event):
+            zeros = super().noisy(values, event)
+            pattern = np.where(np.arange(zeros.size) % 2, 3, -1).reshape(zeros.shape)
+            return zeros + np.rint(factor * event.deviation * pattern).astype(np.int64)
+
+    monkeypatch.setattr(enumeration, "Enumerating", WithNoise)
+    classes = (0, 1) if isinstance(base, DirectionBase) else (0, 1, 2)
+    watched = subject(neighbours, classes, before_a_round(base), monkeypatch)
+    found = exact_audit(watched, 2)
+    assert not found.refuted
+    assert found.loss > 0.5 * found.claimed
+
+
+@pytest.mark.parametrize("classes", [(0, 1), (0, 1, 2)])
+def test_the_exact_audit_refutes_half_of_the_noise(classes, monkeypatch):
+    """Nearly all of the budget is for the base, or what is left over would make up for it."""
+    base, module = (DirectionBase(100), direction_base) if len(classes) == 2 else (HistogramBase(100), histogram_base)
+    monkeypatch.setattr(module, "plan_grouped", _with_half_of_the_noise(module.plan_grouped))
+    almost_all = replace(before_a_round(base), base_part=Fraction(9, 10))
+    assert exact_audit(subject("add_remove", classes, almost_all, monkeypatch), 2).refuted
