@@ -1,11 +1,12 @@
-"""Two classes of few features under pure epsilon: where one step in the direction of all features pays off.
+"""Two classes of few features under pure epsilon: where trees, and one step in the direction of all features, pay off.
 
-    python benchmarks/direction.py --data FOLDER --repeats 16        # ten minutes on one core
+    python benchmarks/direction.py --data FOLDER --repeats 12        # seven minutes on two cores
 
-Where `privet.learners.boosting.outline` begins with a step, and at what part of the budget, was chosen on this, and a
-test holds it to what is written. Samples of the tuning sets, of some of them with features left out at random or the
-rarer class thinned out; sets of many classes have two made of them, the most frequent one against the rest, or the
-first classes against the others, about half of the records each. All ways are tried whatever the outline would choose.
+From where on `privet.learners.boosting.outline` grows trees of depth two, whose splits are one choice, and where it
+begins with a step, was chosen on this, and a test holds it to what is written. Samples of the tuning sets, of some of
+them with features left out at random or the rarer class thinned out; sets of many classes have two made of them, the
+most frequent one against the rest, or the first classes against the others, about half of the records each. All ways
+are tried whatever the outline would choose.
 Written to ``docs/results``: ``direction.csv`` and ``direction.md``.
 """
 
@@ -13,7 +14,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -21,6 +23,7 @@ from unittest import mock
 
 import numpy as np
 import pandas as pd
+from joblib import Parallel, delayed
 from rich.progress import track
 from sklearn.metrics import roc_auc_score
 
@@ -29,7 +32,7 @@ import privet
 from arena import arguments
 from arena.data import Problem, Task
 from privet.learners.boosting import outline
-from privet.learners.boosting.direction_base import STABLE, DirectionBase
+from privet.learners.boosting.direction_base import DirectionBase
 from privet.learners.boosting.outline import SPLIT_PART, Outline
 from privet.learners.boosting.regression_base import AdditiveBase
 from privet.privacy.terms import Share
@@ -55,18 +58,19 @@ SAMPLES: dict[str, tuple[int, ...]] = {
     "yeast; one": (300, 1_000),
     "yeast; halves": (300, 1_000),
 }
-SIGNALS = (30, 50, 70, 100, 140, 200, 280, 400, 560, 800, 1_200)
+SIGNALS = (20, 30, 50, 70, 100, 140, 200, 280, 400, 560, 800, 1_200, 2_000)
 MOST_TESTED = 4_000
 FREQUENT = 0.75  # the share of the more frequent class where the other is thinned out
-STUMPS, REGRESSION = "stumps", "regression, then stumps"
+STUMPS, REGRESSION, TREES = "stumps", "regression, then stumps", "trees"
+# The part of a step, and the levels of what comes after it.
 STEPS = {
-    "step, 20%": (Fraction(1, 5), STABLE),
-    "step, 30%": (Fraction(3, 10), STABLE),
-    "step, 40%": (Fraction(2, 5), STABLE),
-    "step, 30%, twice as long": (Fraction(3, 10), 2 * STABLE),
+    "step, 30%, then stumps": (Fraction(3, 10), 1),
+    "step, 10%, then trees": (Fraction(1, 10), 2),
+    "step, 20%, then trees": (Fraction(1, 5), 2),
+    "step, 30%, then trees": (Fraction(3, 10), 2),
 }
-WAYS = (STUMPS, REGRESSION, *STEPS)
-ZONES = (30, 50, 100, 200, 400, 800, 1_300)
+WAYS = (STUMPS, REGRESSION, TREES, *STEPS)
+ZONES = (20, 50, 100, 200, 400, 800, 2_100)
 
 
 def problem_of(name: str, folder: Path) -> Problem:
@@ -90,22 +94,15 @@ def problem_of(name: str, folder: Path) -> Problem:
     return Problem(Task(name, Path(name)), frame, problem.codes[kept], labels[kept], schema)
 
 
-def planned(way: str) -> ExitStack:
+def planned(way: str) -> AbstractContextManager[object]:
     """Let boosting plan this way, whatever the signal."""
 
     def begin(encoding: Encoding, share: Share, n_rows: int, steps: int) -> Outline:
-        alone = Outline(Fraction(0), Fraction(0), 0, None, 16, 1, SPLIT_PART)
-        if way == STUMPS:
-            return alone
-        base = AdditiveBase("l1") if way == REGRESSION else DirectionBase(n_rows)
-        part = outline.BASE_PART if way == REGRESSION else STEPS[way][0]
-        return Outline(Fraction(0), part, 0, base, 16, 1, SPLIT_PART)
+        part, depth = STEPS.get(way, (Fraction(0), 2 if way == TREES else 1))
+        rounds = Outline(Fraction(0), part, 0, DirectionBase(n_rows) if part else None, 16, depth, SPLIT_PART)
+        return rounds if way != REGRESSION else replace(rounds, base=AdditiveBase("l1"), base_part=outline.BASE_PART)
 
-    found = ExitStack()
-    found.enter_context(mock.patch("privet.learners.boosting.learner.outline", begin))
-    length = STEPS.get(way, (None, STABLE))[1]
-    found.enter_context(mock.patch("privet.learners.boosting.direction_base.STABLE", length))
-    return found
+    return mock.patch("privet.learners.boosting.learner.outline", begin)
 
 
 def measure(problem: Problem, n_rows: int, signal: float, repeat: int, way: str) -> tuple[float, float]:
@@ -145,20 +142,21 @@ def gains(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def page(table: pd.DataFrame, repeats: int) -> str:
-    """Write what a step gains by the signal, and the means of every sample."""
+    """Write what each way gains by the signal, and the means of every sample."""
     few, enough = outline.PURE_SIGNALS_FOR_DIRECTION
     text = [
-        "# Two classes of few features under pure epsilon: one step in the direction of all features",
+        "# Two classes of few features under pure epsilon: trees, and one step in the direction of all features",
         "",
         f"Made by `python benchmarks/direction.py --data FOLDER --repeats {repeats}`. By how many points of accuracy "
-        "and AUC each way is ahead of stumps alone, on average over samples, by n epsilon. A step has a part of the "
-        "budget, and stumps the rest; so has a regression, with 30%.",
+        "and AUC each way is ahead of stumps alone, on average over samples, by n epsilon. Trees have two levels, "
+        "whose splits are one choice. A step has a part of the budget, and what comes after it the rest; so has a "
+        "regression, with 30%.",
         "",
-        f"With at most {outline.MANY_FEATURES} features the outline takes a step from {few} to {enough:,}, with "
-        f"{100 * float(outline.DIRECTION_PART):g}% of the budget; stumps alone below, a regression above. That was "
-        "chosen on such samples, so this is not a test of it. Sets of many classes have the most frequent one against "
-        "the rest (one), or the first classes against the others (halves); of some the rarer class is thinned out "
-        f"until the other has {100 * FREQUENT:g}% (rare).",
+        f"With at most {outline.MANY_FEATURES} features the outline takes stumps below {few}, from there to {enough:,} "
+        f"a step, with {100 * float(outline.DIRECTION_PART):g}% of the budget, and trees after it, and trees alone "
+        "above. That was chosen on such samples, so this is not a test of it. Sets of many classes have the most "
+        "frequent one against the rest (one), or the first classes against the others (halves); of some the rarer "
+        f"class is thinned out until the other has {100 * FREQUENT:g}% (rare).",
         "",
         "| n epsilon | " + " | ".join(WAYS[1:]) + " | samples |",
         "|---|" + "---|" * len(WAYS),
@@ -183,20 +181,20 @@ def page(table: pd.DataFrame, repeats: int) -> str:
 
 
 def over_sets(table: pd.DataFrame) -> list[str]:
-    """Write how far ahead a step of the planned part is by sets, whose differences are larger than those of fits."""
+    """Write how far ahead of stumps two ways are by sets, whose differences are larger than those of fits."""
     means = table.pivot_table(index=["set", "rows", "signal"], columns="way", values=["accuracy", "auc"])
     zone_of = pd.cut(means.index.get_level_values("signal"), ZONES, right=False)
-    planned_way = f"step, {100 * outline.DIRECTION_PART}%"
+    step = f"step, {100 * outline.DIRECTION_PART}%, then trees"
     text = [
-        f"By sets, {planned_way}: means over sets, standard errors in parentheses, and on how many sets it is ahead.",
+        "Against stumps: means over sets, standard errors in parentheses, and on how many sets it is ahead.",
         "",
-        "| n epsilon | against stumps: accuracy | AUC | against a regression, then stumps: accuracy | AUC |",
+        f"| n epsilon | {TREES}: accuracy | AUC | {step}: accuracy | AUC |",
         "|---|---|---|---|---|",
     ]
     for zone in zone_of.categories:
         part, cells = means[zone_of == zone], []
-        for other, measure_name in product((STUMPS, REGRESSION), ("accuracy", "auc")):
-            of_sets = (part[measure_name][planned_way] - part[measure_name][other]).groupby("set").mean()
+        for way, measure_name in product((TREES, step), ("accuracy", "auc")):
+            of_sets = (part[measure_name][way] - part[measure_name][STUMPS]).groupby("set").mean()
             ahead = f"{int((of_sets > 0).sum())} of {len(of_sets)}"
             cells.append(f"{of_sets.mean():+.1f} ({of_sets.sem():.1f}), {ahead}")
         text.append(f"| {zone.left:,} to {zone.right:,} | " + " | ".join(cells) + " |")
@@ -205,7 +203,7 @@ def over_sets(table: pd.DataFrame) -> list[str]:
 
 def errors(table: pd.DataFrame) -> str:
     """Say how exact gains are: for one sample, and on average over those of a row of the first table."""
-    of_one = table[table.way == "step, 30%"]
+    of_one = table[table.way == TREES]
     zones = of_one.groupby(pd.cut(of_one.signal, ZONES, right=False), observed=True)["accuracy_error"]
     of_zone = zones.apply(lambda part: float(np.sqrt((part**2).sum())) / len(part))
     return (
@@ -219,11 +217,11 @@ def main(given: Sequence[str] | None = None) -> int:
     parser = arguments.parser(__doc__)
     parser.add_argument("--repeats", type=int, default=16)
     options = parser.parse_args(given)
-    lines = []
+    lines, at_once = [], Parallel(n_jobs=2)
     for name, sizes in track(SAMPLES.items(), "sets"):
         problem = problem_of(name, options.data)
-        for n_rows, signal in product(sizes, SIGNALS):
-            lines += measure_all(problem, n_rows, signal, options.repeats)
+        each = (delayed(measure_all)(problem, *sample, options.repeats) for sample in product(sizes, SIGNALS))
+        lines += [line for sample in at_once(each) for line in sample]
     table = pd.DataFrame(lines)
     table.to_csv(options.out / "direction.csv", index=False, float_format="%.2f", lineterminator="\n")
     (options.out / "direction.md").write_text(page(table, options.repeats), "utf-8")

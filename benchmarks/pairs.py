@@ -75,8 +75,8 @@ def page(table: pd.DataFrame) -> str:
         "",
         f"Made by `python benchmarks/pairs.py --data FOLDER --repeats {repeats}`: boosting's accuracy and AUC in "
         "percent where the first two splits of a tree are chosen one after the other, and what one choice of both "
-        f"adds; means of {repeats} splits, in parentheses the standard error. Seconds of the processor for a fit: one after "
-        "the other, and together, the least of the repeats.",
+        f"adds; means of {repeats} splits, in parentheses the standard error. Seconds of the processor for a fit: one "
+        "after the other, and together, the least of the repeats.",
         "",
         f"| table | delta | epsilon | {APART} | accuracy | AUC | seconds |",
         "|---|---|---|---|---|---|---|",

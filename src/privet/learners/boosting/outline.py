@@ -40,21 +40,22 @@ DESCENT_PART_BEFORE_STUMPS, TURNED_PART_BEFORE_STUMPS = Fraction(3, 5), Fraction
 DESCENT_STEPS, DESCENT_STEPS_LONG, TURNED_STEPS = 30, 60, 36
 PAIRS_PART = Fraction(1, 8)  # of what descent in turned columns has, for the products that turn them
 TURNED_SHAKE, TURNED_SHAKE_BEFORE_TREES = 1.0, 0.6  # trees find what is left, and do not mend what noise has moved
-DIRECTION_PART = Fraction(3, 10)  # a step in one direction before stumps, under pure epsilon
+DIRECTION_PART = Fraction(1, 5)  # a step in one direction before trees, under pure epsilon
 START_PART = Fraction(1, 20)  # where there are too many columns for a regression
 SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
 MANY_FEATURES = 16  # with more, no products of columns for two classes with a hint, nor for a number with pure epsilon
 
 # Pure epsilon: from which n epsilon on something pays off.
-PURE_SIGNALS_FOR_DIRECTION = (200, 400)  # two classes and not many features: one step as base; a regression beyond
-PURE_SIGNAL_FOR_TREES = 2_000  # two classes: trees of depth two in place of stumps
+# Two classes and not many features: stumps below, trees from here on; in between a step comes before them.
+PURE_SIGNALS_FOR_DIRECTION = (60, 400)
+PURE_SIGNAL_FOR_TREES_MANY_FEATURES = 2_000  # two classes and many features: trees of depth two in place of stumps
 PURE_SIGNAL_FOR_ROUNDS = 1_500  # many classes: any rounds
 LARGE_PURE_SIGNAL, LARGE_PURE_SIGNAL_MANY_CLASSES = 20_000, 10_000  # more and deeper trees
-PURE_SIGNAL_FOR_DEPTH_FOUR = 100_000
+PURE_SIGNAL_FOR_DEPTH_THREE, PURE_SIGNAL_FOR_DEPTH_FOUR = 50_000, 100_000
 PURE_SIGNAL_FOR_EACH_FEATURE, FEWEST_FEATURES = 25, 3  # many classes: where there is less for each, fewer are measured
 
 # zCDP: from which n^2 rho on something pays off.
-SIGNAL_FOR_ZCDP, SIGNAL_FOR_ZCDP_MANY_FEATURES = 300, 600  # two classes: below, so few stumps that pure epsilon wins
+SIGNAL_FOR_ZCDP, SIGNAL_FOR_ZCDP_MANY_FEATURES = 800, 400  # two classes: below, so few questions that pure epsilon wins
 SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
 # The strength of a signal (`strength_of`) between which gradient descent does best: many classes, alone; two classes
 # of many features, before stumps.
@@ -249,7 +250,8 @@ def _for_large_pure_signal(
     encoding: Encoding, base: AdditiveBase | HistogramBase | None, base_part: Fraction, signal: float
 ) -> Outline:
     """Return rounds for a large signal under pure epsilon, whose levels share their splits."""
-    rounds = replace(_rounds_alone(4 if signal >= PURE_SIGNAL_FOR_DEPTH_FOUR else 3, 60), shared_splits=True)
+    depth = 2 + (signal >= PURE_SIGNAL_FOR_DEPTH_THREE) + (signal >= PURE_SIGNAL_FOR_DEPTH_FOUR)
+    rounds = replace(_rounds_alone(depth, 60), shared_splits=True)
     if base is not None:
         rounds = replace(rounds, base=base, base_part=base_part)
     if encoding.n_features > MANY_FEATURES:  # quantiles of so many would cost too much
@@ -258,19 +260,10 @@ def _for_large_pure_signal(
 
 
 def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outline:
-    regression = None if encoding.n_features > MANY_FEATURES else _regression(encoding, "l1")
     if signal is None or n_rows is None:
         return Outline(NOTHING, Fraction(1, 50), 0, None, 16, 2, SPLIT_PART)
     if encoding.n_classes == 2:
-        if signal >= LARGE_PURE_SIGNAL:
-            return _for_large_pure_signal(encoding, regression, LARGE_SIGNAL_BASE_PART, signal)
-        rounds = _rounds_alone(2 if signal >= PURE_SIGNAL_FOR_TREES else 1)
-        few, enough = PURE_SIGNALS_FOR_DIRECTION
-        if signal < few or regression is None:
-            return rounds
-        if signal < enough:
-            return replace(rounds, base=DirectionBase(n_rows), base_part=DIRECTION_PART)
-        return replace(rounds, base=regression, base_part=Fraction(2 if signal >= PURE_SIGNAL_FOR_TREES else 3, 10))
+        return _pure_two_classes(encoding, signal, n_rows)
     affordable = max(int(signal / PURE_SIGNAL_FOR_EACH_FEATURE), FEWEST_FEATURES)
     base = HistogramBase(n_rows, affordable if affordable < encoding.n_features else None)
     if signal < PURE_SIGNAL_FOR_ROUNDS:
@@ -280,6 +273,19 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
     if signal >= LARGE_PURE_SIGNAL_MANY_CLASSES:
         return Outline(NOTHING, Fraction(1, 5), 0, base, 60, 3, SPLIT_PART)
     return Outline(NOTHING, Fraction(1, 2), 0, base, 16, 2, SPLIT_PART)
+
+
+def _pure_two_classes(encoding: Encoding, signal: float, n_rows: int) -> Outline:
+    """Return stumps, then trees; where there are few features, a step before these at first, a regression at last."""
+    few_features, (few, enough) = encoding.n_features <= MANY_FEATURES, PURE_SIGNALS_FOR_DIRECTION
+    if signal >= LARGE_PURE_SIGNAL:
+        regression = _regression(encoding, "l1") if few_features and signal >= PURE_SIGNAL_FOR_DEPTH_THREE else None
+        return _for_large_pure_signal(encoding, regression, LARGE_SIGNAL_BASE_PART, signal)
+    if signal < (few if few_features else PURE_SIGNAL_FOR_TREES_MANY_FEATURES):
+        return _rounds_alone(1)
+    if few_features and signal < enough:
+        return replace(_rounds_alone(2), base=DirectionBase(n_rows), base_part=DIRECTION_PART)
+    return _rounds_alone(2)
 
 
 def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
