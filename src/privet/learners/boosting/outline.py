@@ -278,12 +278,13 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
 def _pure_two_classes(encoding: Encoding, signal: float, n_rows: int) -> Outline:
     """Return stumps, then trees; where there are few features, a step before these at first, a regression at last."""
     few_features, (few, enough) = encoding.n_features <= MANY_FEATURES, PURE_SIGNALS_FOR_DIRECTION
+    regression = _regression(encoding, "l1") if few_features else None
     if signal >= LARGE_PURE_SIGNAL:
-        regression = _regression(encoding, "l1") if few_features and signal >= PURE_SIGNAL_FOR_DEPTH_THREE else None
-        return _for_large_pure_signal(encoding, regression, LARGE_SIGNAL_BASE_PART, signal)
+        base = regression if signal >= PURE_SIGNAL_FOR_DEPTH_THREE else None
+        return _for_large_pure_signal(encoding, base, LARGE_SIGNAL_BASE_PART, signal)
     if signal < (few if few_features else PURE_SIGNAL_FOR_TREES_MANY_FEATURES):
         return _rounds_alone(1)
-    if few_features and signal < enough:
+    if signal < enough and regression is not None:
         return replace(_rounds_alone(2), base=DirectionBase(n_rows), base_part=DIRECTION_PART)
     return _rounds_alone(2)
 
