@@ -96,7 +96,7 @@ def test_cuts_of_a_fine_feature_are_others_for_other_trees():
     assert set().union(*cuts) == set(range(69))
 
 
-@pytest.mark.parametrize(("n_scores", "expected"), [(1, 16), (2, 16), (3, 12), (10, 6)])
+@pytest.mark.parametrize(("n_scores", "expected"), [(1, 14), (2, 14), (3, 11), (10, 6)])
 def test_of_many_features_as_many_take_part_as_there_is_time_for(n_scores, expected):
     schema = Schema({f"x{k}": Numeric(0, 1, bins=4) for k in range(40)}, classes=[0, 1])
     pairs = PairCandidates.of(CellGrid.of(schema.encoding(), {}), public_rng(0), n_scores)

@@ -29,7 +29,7 @@ from privet.trees.structure import FeatureCodes, Split
 MOST_CUTS = 31  # of a numeric feature
 MOST_CATEGORIES = 64  # with more, they are put together in a random order
 CATEGORY_ORDERS = 2  # random orders of a feature's categories
-MOST_PAIRS = 136  # of 16 features, each with itself as well; fewer where records have many scores
+MOST_PAIRS = 105  # of 14 features, each with itself as well; fewer where records have many scores
 
 _RECORDS_AT_ONCE = 2_048  # their groups, and one pair's sums, fit into a processor's cache
 
@@ -98,28 +98,35 @@ def _add_pairs(
     group: NDArray[np.uint8],
     n_groups: IntArray,
     gradient: NDArray[np.int32],
+    n_scores: int,
     sums: IntArray,
 ) -> None:
-    n, n_scores, n_rows = feature.size, sums.shape[1], cells.shape[0]
-    here = np.zeros((n, _RECORDS_AT_ONCE), np.uint64)  # unsigned, so that no index is tested for its sign
+    n, n_rows = feature.size, cells.shape[0]
+    here, moves = np.zeros((n, _RECORDS_AT_ONCE), np.uint8), np.zeros((_RECORDS_AT_ONCE, n_scores), np.int64)
+    only = np.zeros(_RECORDS_AT_ONCE, np.int64)
     for start in range(0, n_rows, _RECORDS_AT_ONCE):
-        size = min(_RECORDS_AT_ONCE, n_rows - start)
+        size, begin = min(_RECORDS_AT_ONCE, n_rows - start), np.int64(0)
         for i in range(n):
             for row in range(size):
                 here[i, row] = group[i, cells[start + row, feature[i]]]
-        begin = np.int64(0)
+        for row in range(size):
+            for k in range(n_scores):
+                moves[row, k] = gradient[start + row, k]
+            only[row] = moves[row, 0]
         for i in range(n):
             for j in range(i, n):
-                of_pair, wide, first, second = sums[begin:], np.uint64(n_groups[j]), here[i], here[j]
+                # unsigned, so that no index is tested for its sign
+                first, second, wide = here[i], here[j], np.uint64(n_groups[j])
+                of_pair = sums[begin : begin + n_groups[i] * n_groups[j] * n_scores]
+                begin += of_pair.size
                 if n_scores == 1:  # in a register, which is quicker
                     for row in range(size):
-                        of_pair[first[row] * wide + second[row], 0] += gradient[start + row, 0]
+                        of_pair[np.uint64(first[row]) * wide + np.uint64(second[row])] += only[row]
                 else:
                     for row in range(size):
-                        place = first[row] * wide + second[row]
+                        place = (np.uint64(first[row]) * wide + np.uint64(second[row])) * np.uint64(n_scores)
                         for k in range(n_scores):
-                            of_pair[place, k] += gradient[start + row, k]
-                begin += n_groups[i] * n_groups[j]
+                            of_pair[place + np.uint64(k)] += moves[row, k]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,10 +145,11 @@ class PairSums:
 
     def __call__(self, block: Block) -> IntArray:
         """Return int64 sums of shape (places of all pairs, n_scores)."""
-        n_pairs = (int(self.n_groups.sum()) ** 2 + int((self.n_groups**2).sum())) // 2
-        sums, gradient = np.zeros((n_pairs, self.n_scores), np.int64), np.asarray(block.state[GRADIENT_STATE], np.int32)
-        _add_pairs(block.state[CELL_STATE], self.feature, self.group, self.n_groups, gradient, sums)
-        return sums
+        n_places = (int(self.n_groups.sum()) ** 2 + int((self.n_groups**2).sum())) // 2
+        sums = np.zeros(n_places * self.n_scores, np.int64)
+        gradient = np.asarray(block.state[GRADIENT_STATE], dtype=np.int32)
+        _add_pairs(block.state[CELL_STATE], self.feature, self.group, self.n_groups, gradient, self.n_scores, sums)
+        return sums.reshape(n_places, self.n_scores)
 
 
 @compiled
