@@ -59,7 +59,7 @@ SIGNAL_FOR_ZCDP, SIGNAL_FOR_ZCDP_MANY_FEATURES = 800, 400  # two classes: below,
 SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
 # The strength of a signal (`strength_of`) between which gradient descent does best: many classes, alone; two classes
 # of many features, before stumps.
-STRENGTHS_MANY_CLASSES, STRENGTHS_TWO_CLASSES = (30, 30_000), (500, 30_000)
+STRENGTHS_MANY_CLASSES, STRENGTHS_TWO_CLASSES = (60, 30_000), (500, 30_000)
 STRENGTHS_FEW_FEATURES = (300, 60_000)  # two classes of few features: descent alone; before trees beyond
 # From which strength on descent gets less before trees, in proportion: many classes, two classes of few features and of
 # many.
