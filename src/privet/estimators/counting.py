@@ -40,9 +40,6 @@ MOST_PART, LEAST_PART = Fraction(1, 20), Fraction(1, 100)
 CLEAR = 8
 MOST_DIGITS = 16  # of numbers of records that are looked at before one is known
 DIGITS = 2  # of the number that learners plan with: their rules need its order of magnitude
-# Deviations of the noise that are taken off. A plan for half as many records is hardly worse than one for as many as
-# there are; a plan for two or three times as many asks more than they can answer.
-CAUTION = 0.5
 
 MakeLearner = Callable[[int | None], Learner[Any]]  # from a number of records, or from none, to the learner
 # From the guarantee that is asked for, which has a delta, to the one to keep: that one, or the pure one.
@@ -297,8 +294,8 @@ class _Seen:
 
     @property
     def n_rows(self) -> int:
-        """What to plan with: rather too few. A number below the noise says that there are hardly more than that."""
-        return about(max(self.number - CAUTION * self.deviation, CAUTION * self.deviation))
+        """What to plan with. A number below the noise says no more than that there are hardly more than that."""
+        return about(max(self.number, self.deviation))
 
 
 def _n_read(table: Table) -> int | None:
