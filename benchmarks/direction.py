@@ -152,11 +152,12 @@ def page(table: pd.DataFrame, repeats: int) -> str:
         "whose splits are one choice. A step has a part of the budget, and what comes after it the rest; so has a "
         "regression, with 30%.",
         "",
-        f"With at most {outline.MANY_FEATURES} features the outline takes stumps below {few}, from there to {enough:,} "
-        f"a step, with {100 * float(outline.DIRECTION_PART):g}% of the budget, and trees after it, and trees alone "
-        "above. That was chosen on such samples, so this is not a test of it. Sets of many classes have the most "
-        "frequent one against the rest (one), or the first classes against the others (halves); of some the rarer "
-        f"class is thinned out until the other has {100 * FREQUENT:g}% (rare).",
+        f"With at most {outline.MANY_FEATURES} features the outline takes stumps below "
+        f"{outline.PURE_SIGNAL_FOR_TREES}, then trees, and from {few} to {enough:,} a step before them, with "
+        f"{100 * float(outline.DIRECTION_PART):g}% of the budget. That was chosen on such samples, so this is not a "
+        "test of it. Sets of many classes have the most frequent one against the rest (one), or the first classes "
+        "against the others (halves); of some the rarer class is thinned out until the other has "
+        f"{100 * FREQUENT:g}% (rare).",
         "",
         "| n epsilon | " + " | ".join(WAYS[1:]) + " | samples |",
         "|---|" + "---|" * len(WAYS),

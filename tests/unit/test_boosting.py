@@ -201,8 +201,9 @@ MANY_CODES = Schema({"code": Categorical([str(code) for code in range(500)])}, c
 @pytest.mark.parametrize(
     ("epsilon", "delta", "schema", "n_rows", "base", "depth"),
     [
-        (0.1, 0.0, TWO, 590, "None", 1),
-        (0.1, 0.0, TWO, 600, "one step of a logistic regression on a line of", 2),
+        (0.1, 0.0, TWO, 490, "None", 1),
+        (0.1, 0.0, TWO, 500, "None", 2),
+        (0.1, 0.0, TWO, 1_000, "one step of a logistic regression on a line of", 2),
         (0.1, 0.0, TWO, 4_000, "None", 2),
         (1.0, 0.0, MIDDLING_TWO, 2_000, "None", 2),
         (1.0, 0.0, TWO, 20_000, "None", 2),
@@ -211,7 +212,7 @@ MANY_CODES = Schema({"code": Categorical([str(code) for code in range(500)])}, c
         (1.0, 0.0, WIDE_TWO, 1_999, "None", 1),
         (1.0, 0.0, WIDE_TWO, 2_000, "None", 2),
         (1.0, 0.0, WIDE_TWO, 20_000, "None", 2),
-        (1.0, 0.0, MANY_CODES, 50, "None", 1),
+        (1.0, 0.0, MANY_CODES, 40, "None", 1),
         (1.0, 0.0, MANY_CODES, 300, "None", 2),
         (0.1, 0.0, WIDE, 400, "class histograms of 3 features", 0),
         (0.1, 0.0, WIDE, 1_000, "class histograms of 4 features", 0),

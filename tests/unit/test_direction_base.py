@@ -21,7 +21,7 @@ from privet.learners.boosting.direction_base import (
 from privet.learners.boosting.gradient_growth import CELL_STATE
 from privet.learners.boosting.grouped_noise import plan_grouped, variance_of_groups
 from privet.learners.boosting.learner import Boosting
-from privet.learners.boosting.outline import DIRECTION_PART, PURE_SIGNALS_FOR_DIRECTION
+from privet.learners.boosting.outline import DIRECTION_PART, PURE_SIGNAL_FOR_TREES, PURE_SIGNALS_FOR_DIRECTION
 from privet.learners.boosting.rank_counts import FINE
 from privet.mechanisms.release import open_release
 from privet.privacy.events import Mechanism
@@ -156,7 +156,9 @@ def test_two_classes_of_few_features_and_little_signal_begin_with_a_step():
     assert plan.base.sums.cost.epsilon == DIRECTION_PART
     assert plan.rounds.depth == 2
     assert plan.rounds.margin == 0
-    assert base_for(few - 1).stumps_alone
+    assert base_for(few - 1).base is None
+    assert base_for(few - 1).rounds.depth == 2
+    assert base_for(PURE_SIGNAL_FOR_TREES - 1).stumps_alone
     assert "one step" in str(base_for(enough - 1).facts["base"])
     assert base_for(enough).base is None
     assert base_for(enough).rounds.depth == 2

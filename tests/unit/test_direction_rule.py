@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from privet.learners.boosting.outline import DIRECTION_PART, PURE_SIGNALS_FOR_DIRECTION
+from privet.learners.boosting.outline import DIRECTION_PART, PURE_SIGNAL_FOR_TREES, PURE_SIGNALS_FOR_DIRECTION
 
 FILE = Path(__file__).parents[2] / "docs" / "results" / "direction.csv"
 FEW, ENOUGH = PURE_SIGNALS_FOR_DIRECTION
@@ -39,9 +39,16 @@ def test_it_ranks_better_than_trees_alone_there_by_more_than_it_is_right_less_of
     assert auc.mean() > -2 * accuracy.mean()
 
 
-def test_below_them_stumps_are_right_more_often(means):
+def test_below_them_a_step_costs_accuracy_and_trees_do_not(means):
+    accuracy, _ = gains(means, (PURE_SIGNAL_FOR_TREES, FEW), STEP, STUMPS)
+    assert accuracy.mean() < -accuracy.sem()
+    for gain in gains(means, (PURE_SIGNAL_FOR_TREES, FEW), TREES, STUMPS):
+        assert gain.mean() > 0
+
+
+def test_with_still_less_signal_stumps_are_right_more_often(means):
     for way in (TREES, STEP):
-        accuracy, _ = gains(means, (0, 50), way, STUMPS)
+        accuracy, _ = gains(means, (0, PURE_SIGNAL_FOR_TREES), way, STUMPS)
         assert accuracy.mean() < -accuracy.sem()
 
 

@@ -64,7 +64,7 @@ def test_little_data_of_two_classes_is_ranked_finely_by_stumps_alone(max_depth, 
     x = rng.random((400, 1))
     y = (x[:, 0] + 0.2 * rng.normal(size=400) > 0.5).astype(int)
     model = BoostingClassifier(
-        1.0, schema=Schema({"x0": Numeric(0, 1)}, classes=[0, 1]), n_rows_hint=50, n_trees=1, max_depth=max_depth
+        1.0, schema=Schema({"x0": Numeric(0, 1)}, classes=[0, 1]), n_rows_hint=40, n_trees=1, max_depth=max_depth
     )
     with seeded_noise(3):
         model.fit(x, y)

@@ -46,9 +46,8 @@ SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
 MANY_FEATURES = 16  # with more, no products of columns for two classes with a hint, nor for a number with pure epsilon
 
 # Pure epsilon: from which n epsilon on something pays off.
-# Two classes and not many features: stumps below, trees from here on; in between a step comes before them.
-PURE_SIGNALS_FOR_DIRECTION = (60, 400)
-PURE_SIGNAL_FOR_TREES_MANY_FEATURES = 2_000  # two classes and many features: trees of depth two in place of stumps
+PURE_SIGNAL_FOR_TREES, PURE_SIGNAL_FOR_TREES_MANY_FEATURES = 50, 2_000  # two classes: trees in place of stumps
+PURE_SIGNALS_FOR_DIRECTION = (100, 400)  # the same, not many features: in between a step comes before them
 PURE_SIGNAL_FOR_ROUNDS = 1_500  # many classes: any rounds
 LARGE_PURE_SIGNAL, LARGE_PURE_SIGNAL_MANY_CLASSES = 20_000, 10_000  # more and deeper trees
 PURE_SIGNAL_FOR_DEPTH_THREE, PURE_SIGNAL_FOR_DEPTH_FOUR = 50_000, 100_000
@@ -282,9 +281,9 @@ def _pure_two_classes(encoding: Encoding, signal: float, n_rows: int) -> Outline
     if signal >= LARGE_PURE_SIGNAL:
         base = regression if signal >= PURE_SIGNAL_FOR_DEPTH_THREE else None
         return _for_large_pure_signal(encoding, base, LARGE_SIGNAL_BASE_PART, signal)
-    if signal < (few if few_features else PURE_SIGNAL_FOR_TREES_MANY_FEATURES):
+    if signal < (PURE_SIGNAL_FOR_TREES if few_features else PURE_SIGNAL_FOR_TREES_MANY_FEATURES):
         return _rounds_alone(1)
-    if signal < enough and regression is not None:
+    if few <= signal < enough and regression is not None:
         return replace(_rounds_alone(2), base=DirectionBase(n_rows), base_part=DIRECTION_PART)
     return _rounds_alone(2)
 
