@@ -118,3 +118,14 @@ def test_it_may_decide_between_alternatives_since_it_is_pure():
 
 def test_in_an_account_it_counts_as_anything_of_its_epsilon():
     assert releases_of(ledger_of(CUBE)) == ((Pair.pure(THIRD), 1),)
+
+
+@pytest.mark.parametrize("groups", ["12", [1.9], [True], {"1": 1}])
+def test_groups_in_a_file_are_a_list_of_whole_numbers(groups):
+    ledger = Ledger(Terms(), Allowance.of(1.0))
+    ledger.charge(Terms().cube("sums", Fraction(1), groups=(2, 1)))
+    stated = ledger.to_dict()
+    damaged = json.loads(json.dumps(stated).replace("[2, 1]", json.dumps(groups)))
+    assert damaged != stated
+    with pytest.raises(ModelFileError, match="not a ledger"):
+        ledger_from_dict(damaged)

@@ -1,5 +1,6 @@
 """One step in the direction of all features: its columns, the noise that it pays for, and what comes of it."""
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -178,3 +179,8 @@ def test_a_fit_with_a_step_charges_what_it_planned_and_can_be_read():
     assert model.model_.class_frequencies() is not None
     assert np.isfinite(model.noise_interval(frame)).all()
     assert "x0" in model.model_.export_text()
+
+
+def test_very_many_numbers_have_laplace_noise_which_is_drawn_at_once():
+    for n_groups, mechanism in ((500, Mechanism.CUBE), (501, Mechanism.LAPLACE)):
+        assert plan_grouped(Terms(), "counts", Fraction(1), [4] * n_groups).mechanism is mechanism

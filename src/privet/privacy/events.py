@@ -124,11 +124,12 @@ class Event:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the noise, up to the grid's rounding; 0 where none is added.
+        """The standard deviation of the noise, that of the law without a grid; 0 where none is added.
 
-        For code that weighs released values by their noise: the parameter is a scale for Laplace noise and a variance
-        for Gaussian noise, and this is the only place where that matters. Of cube noise it is that of the noisiest
-        number, which is one in a smallest group.
+        On whole numbers it is a few percent less at scales of about one, and much less below that. For code that weighs
+        released values by their noise: the parameter is a scale for Laplace noise and a variance for Gaussian noise,
+        and this is the only place where that matters. Of cube noise it is that of the noisiest number, which is one in
+        a smallest group.
         """
         match self.mechanism:
             case Mechanism.LAPLACE:
@@ -136,7 +137,8 @@ class Event:
             case Mechanism.GAUSSIAN:
                 return math.sqrt(self.parameter)
             case Mechanism.CUBE:
-                return max(self.deviations())
+                assert self.groups is not None
+                return self._deviation_in(min(self.groups))
         return 0.0
 
     def deviations(self, n_numbers: int = 1) -> tuple[float, ...]:
@@ -147,8 +149,13 @@ class Event:
         """
         if self.groups is None:
             return (self.deviation,) * n_numbers
-        radius = float(self.parameter) * math.sqrt((sum(self.groups) + 1) * (sum(self.groups) + 2))
-        return tuple(radius * math.sqrt(2 / ((m + 1) * (m + 2))) for m in self.groups for _ in range(m))
+        return tuple(self._deviation_in(m) for m in self.groups for _ in range(m))
+
+    def _deviation_in(self, size: int) -> float:
+        """Return the standard deviation of a number in a group of this size, of cube noise."""
+        n_numbers = sum(self.groups or ())
+        radius = float(self.parameter) * math.sqrt((n_numbers + 1) * (n_numbers + 2))
+        return radius * math.sqrt(2 / ((size + 1) * (size + 2)))
 
     def to_dict(self) -> dict[str, object]:
         """Return plain data, fractions as text."""

@@ -241,5 +241,11 @@ def _composition_from_dict(data: Any, depth: int = 0) -> Composition:
         None if data["flaw"] is None else str(data["flaw"]),
         Fraction(data["largest"]) if "largest" in data else None,
         int(data["numbers"]) if "numbers" in data else None,
-        tuple(int(size) for size in data["groups"]) if "groups" in data else None,
+        _groups(data["groups"]) if "groups" in data else None,
     )
+
+
+def _groups(data: Any) -> tuple[int, ...]:
+    if not isinstance(data, list) or any(type(size) is not int for size in data):
+        raise ValueError("groups of cube noise are a list of whole numbers")
+    return tuple(data)

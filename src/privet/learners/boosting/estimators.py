@@ -109,9 +109,9 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
         values are mostly noise, what is left is divided into fewer rounds with more budget for each. Where
         `n_rows_hint` leaves a base alone there are no rounds, whatever is asked for here.
     max_depth : int or "auto", default="auto"
-        Levels of splits of each tree, where there are trees: 1 for small data of two classes, then 2, and 3 (pure
-        epsilon) or 5 (`delta` above zero) for large data; 3 with `delta` above zero where nothing is known of the
-        number of records. For regression: 2, or 3 for large data with `delta` above zero.
+        Levels of splits of each tree, where there are trees: 1 for small data of two classes, then 2, and up to 4 (pure
+        epsilon) or 8 (`delta` above zero) for large data, regression among it (docs/learners/boosting.md has the rule);
+        3 with `delta` above zero where nothing is known of the number of records.
     objective : {"accuracy", "balanced_accuracy", "f1"} or mapping, default="accuracy"
         What `predict` is for: see `privet.estimators.objectives`. A mapping has the cost of missing a record of each
         class. It costs nothing and changes nothing of the fit.
@@ -142,16 +142,19 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     *Privacy.* Neighbours as the schema says; sensitivities are for adding or removing a record. *Bins*: public, or
     private quantiles, one selection of range one for each feature and level, or counts of halves, of which a record
     moves one for each feature and level by one (`privet.learners.boosting.rank_counts`). *Base*: class histograms, of
-    which a record changes one count for each feature by one; or sums of products of columns, and of columns with the
-    target, for which a record's values are held within a fixed size (`privet.learners.boosting.regression_base`); or
-    sums of columns times gradients, step by step (`privet.learners.boosting.descent_base`), in columns that released
-    products have turned where there is enough signal for them (`privet.learners.boosting.whitened_base`), which are
-    accounted for by their exact delta where there is nothing else (`privet.privacy.exact_gaussian`). *Splits*: one
-    selection a level among all features' splits, whose scores ``|left| + |right|`` a record moves by at most its
-    gradient's L1 norm either way, and gradients are cut off at 1/2: range 1 (2 for many classes). *Leaves*: sums of
-    gradients and curvatures, whose joint norm is bounded for each record by integer arithmetic
-    (`privet.learners.boosting.gradients`). How much the next round gets depends on released values; a filter
-    (`privet.privacy.events.Filter`) holds the total. All else is post-processing. The running time depends on the data.
+    which a record changes one count for each feature by one, those of its own class, so that classes see disjoint
+    records; or one sum of each column, signed by class (`privet.learners.boosting.direction_base`); or sums of products
+    of columns, and of columns with the target, for which a record's values are held within a fixed size
+    (`privet.learners.boosting.regression_base`); or sums of columns times gradients, step by step
+    (`privet.learners.boosting.descent_base`), in columns that released products have turned where there is enough
+    signal for them (`privet.learners.boosting.whitened_base`), which are accounted for by their exact delta where there
+    is nothing else (`privet.privacy.exact_gaussian`). *Splits*: one selection a level among all features' splits, whose
+    scores ``|left| + |right|`` a record moves by at most its gradient's L1 norm either way, and gradients are cut off
+    at 1/2: range 1 (2 for many classes); for the first two levels one selection among pairs of splits, of the same
+    range (`privet.learners.boosting.pair_choice`). *Leaves*: sums of gradients and curvatures, whose joint norm is
+    bounded for each record by integer arithmetic (`privet.learners.boosting.gradients`). How much the next round gets
+    depends on released values; a filter (`privet.privacy.events.Filter`) holds the total. All else is post-processing.
+    The running time depends on the data.
 
     Under ``neighbours="label"``, without units, what looks at features alone is free: cells at exact quantiles, a base
     that is a regression on principal components of the features, of which only the products with the target are

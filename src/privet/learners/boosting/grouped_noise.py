@@ -17,6 +17,8 @@ from privet.privacy.events import Event
 from privet.privacy.terms import Terms
 from privet.tables.protocol import Floats
 
+MOST_NUMBERS = 2_000  # of cube noise: with more, its first draw of a process would take many seconds
+
 
 def plan_grouped(
     terms: Terms, name: str, epsilon: Fraction, groups: Sequence[int], *, norm: int = 1, sees: str = "all records"
@@ -43,8 +45,10 @@ def plan_grouped(
     *Privacy.* A record moves no group by more than `norm` in L1, so all of them by at most `norm` times their number:
     either noise keeps epsilon. Which of them it is depends on the sizes of groups alone.
     """
-    cube = terms.cube(name, epsilon, groups=groups, norm=norm, sees=sees)
     laplace = terms.laplace(name, epsilon, l1=norm * len(groups), sees=sees)
+    if sum(groups) > MOST_NUMBERS:
+        return laplace
+    cube = terms.cube(name, epsilon, groups=groups, norm=norm, sees=sees)
     return min(cube, laplace, key=lambda event: variance_of_groups(event, groups))
 
 
