@@ -96,13 +96,14 @@ def test_cuts_of_a_fine_feature_are_others_for_other_trees():
     assert set().union(*cuts) == set(range(69))
 
 
-@pytest.mark.parametrize(("n_scores", "expected"), [(1, 14), (2, 14), (3, 11), (10, 6)])
-def test_of_many_features_as_many_take_part_as_there_is_time_for(n_scores, expected):
-    schema = Schema({f"x{k}": Numeric(0, 1, bins=4) for k in range(40)}, classes=[0, 1])
-    pairs = PairCandidates.of(CellGrid.of(schema.encoding(), {}), public_rng(0), n_scores)
-    features = [of.feature for of in pairs.features]
-    assert len(features) == expected == len(set(features))
-    assert features == sorted(features) != list(range(expected))
+@pytest.mark.parametrize(
+    ("classes", "n_features", "paired"), [(2, 16, True), (2, 17, False), (3, 12, True), (3, 13, False)]
+)
+def test_pairs_are_chosen_where_there_are_few_features_and_depth(classes, n_features, paired):
+    schema = Schema({f"x{k}": Numeric(0, 1) for k in range(n_features)}, classes=list(range(classes)))
+    for depth in (1, 2, 3):
+        model = BoostingClassifier(1.0, schema=schema, n_rows_hint=50_000, max_depth=depth)
+        assert ("first two splits by one choice" in model.plan().table(full=True)) == (paired and depth > 1)
 
 
 @given(

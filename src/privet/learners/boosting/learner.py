@@ -23,7 +23,7 @@ from privet.learners.boosting.grown_trees import GrownTree, assemble
 from privet.learners.boosting.histogram_base import HistogramBase, HistogramPlan
 from privet.learners.boosting.leaf_values import leaf_values
 from privet.learners.boosting.outline import Outline, outline
-from privet.learners.boosting.pair_choice import PairCandidates
+from privet.learners.boosting.pair_choice import PairCandidates, are_few_enough
 from privet.learners.boosting.rank_counts import RankPlan
 from privet.learners.boosting.regression_base import RegressionPlan
 from privet.learners.boosting.regression_outline import outline_for_regression
@@ -200,7 +200,7 @@ class Boosting:
             recipe.records_per_deviation,
             margin=float(base_part > 0 and not isinstance(first.base, DirectionBase)),
             shared_splits=first.shared_splits,
-            paired=(self.max_depth or first.depth) >= 2,
+            paired=(self.max_depth or first.depth) >= 2 and are_few_enough(domains.splittable.size, loss.n_scores),
         )
         for_start, for_base = (times(share, part) for part in (start_part, base_part - start_part))
         return BoostingPlan(

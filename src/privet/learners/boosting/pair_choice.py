@@ -4,8 +4,9 @@ Two choices, one after the other, have half of the budget each, and the first do
 One choice among pairs has all of it. There are many more candidates, but what a selection loses grows with the
 logarithm of their number only; the rate that it is made at counts in full, and for pure epsilon it is twice as high.
 
-All pairs would be too many to add up for: a numeric feature is cut in at most 31 places, and of many features some are
-left out, both by public randomness that is new for each tree.
+There is time for so many sums only: a numeric feature is cut in at most 31 places, by public randomness that is new for
+each tree, and where there are many features splits are chosen one after the other. To leave out some of them, others
+for each tree, gains nothing over that.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from privet.trees.structure import FeatureCodes, Split
 MOST_CUTS = 31  # of a numeric feature
 MOST_CATEGORIES = 64  # with more, they are put together in a random order
 CATEGORY_ORDERS = 2  # random orders of a feature's categories
-MOST_PAIRS = 105  # of 14 features, each with itself as well; fewer where records have many scores
+MOST_PAIRS = 136  # of 16 features, each with itself as well; fewer where records have many scores
 
 _RECORDS_AT_ONCE = 2_048  # their groups, and one pair's sums, fit into a processor's cache
 
@@ -89,6 +90,17 @@ def coarse_feature(domains: FeatureCodes, feature: int, rng: PublicRng) -> Coars
         group[order] = of_place
         walks = (Walk(feature, tuple(order.tolist()), tuple(np.flatnonzero(np.diff(of_place)).tolist())),)
     return CoarseFeature(Candidates(domains, walks, ()), group.astype(np.int64))
+
+
+def are_few_enough(n_features: int, n_scores: int) -> bool:
+    """Whether there is time for the pairs of so many features, of gradients for so many scores.
+
+    Examples
+    --------
+    >>> [max(n for n in range(99) if are_few_enough(n, k)) for k in (1, 3, 10)]
+    [16, 12, 6]
+    """
+    return n_features * (n_features + 1) // 2 * max(n_scores, 2) <= 2 * MOST_PAIRS
 
 
 @compiled
@@ -226,12 +238,9 @@ class PairCandidates:
 
     @classmethod
     def of(cls, grid: CellGrid, rng: PublicRng, n_scores: int) -> Self:
-        """List the pairs of as many features as there is time for."""
-        domains, n = grid.domains, 2
-        while (n + 1) * (n + 2) // 2 * max(n_scores, 2) <= 2 * MOST_PAIRS:
-            n += 1
-        chosen = np.sort(rng.permutation(domains.splittable)[:n])
-        return cls(tuple(coarse_feature(domains, feature, rng) for feature in chosen.tolist()), n_scores)
+        """List the pairs of all features."""
+        every = grid.domains.splittable.tolist()
+        return cls(tuple(coarse_feature(grid.domains, feature, rng) for feature in every), n_scores)
 
     def sums(self) -> PairSums:
         """Return the kernel that adds up what the pairs' scores are made of."""
