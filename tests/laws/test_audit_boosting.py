@@ -27,7 +27,7 @@ from privet.learners.boosting.histogram_base import HistogramBase
 from privet.learners.boosting.learner import Boosting, loss_of
 from privet.learners.boosting.outline import SPLIT_PART, Outline
 from privet.learners.boosting.rank_counts import RankCounts
-from privet.learners.boosting.regression_base import PairMoments, TargetMoments
+from privet.learners.boosting.regression_base import AdditiveBase, PairMoments, TargetMoments
 from privet.mechanisms.release import Release, drawn
 from privet.parameters import public_rng
 from privet.privacy.cube_law import largest_group_norm
@@ -114,6 +114,9 @@ def test_the_rules_for_very_small_data_stay_within_the_claim(delta, n_rows, clas
 def test_a_regression_on_numbers_and_categories_stays_within_the_claim(delta, factor, neighbours, monkeypatch):
     force_noise(monkeypatch, factor)
     features = {"x": Numeric(0, 1, bins=3, missing=True), "c": Categorical([0, 1])}
+    if not delta:  # the rule takes it for large signals alone
+        one = Outline(Fraction(0), Fraction(3, 10), 0, AdditiveBase("l1"), 1, 1, SPLIT_PART)
+        monkeypatch.setattr("privet.learners.boosting.learner.outline", lambda *_: one)
     watched = subject(Boosting(1, 1), neighbours, delta, features=features, hints=Hints(n_rows=200))
     assert "regression" in str(watched._public[2].facts["base"])
     found = exact_audit(watched, 2)

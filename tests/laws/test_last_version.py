@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 
 import privet
-from privet.learners.boosting.column_sizes import WEIGHT, ColumnSizes
 from privet.models.files import canonical_json
 from privet.models.files import digest as digest_of
 from privet.privacy.terms import Allowance
@@ -39,7 +38,10 @@ DRAWN_ANEW = {
 }
 
 # Estimators that divide the budget otherwise now, and why.
-PLANNED_ANEW = {"BoostingRegressor": "looks where the target mostly lies, and steps towards it several times"}
+PLANNED_ANEW = {
+    "BoostingRegressor": "looks where the target mostly lies, and steps towards it several times",
+    "BoostingClassifier": "chooses the first two splits of a tree together",
+}
 
 # Settings whose noise goes by its exact delta now. With noise by rho, as in accounts, they are what they were.
 BY_EXACT_DELTA = {
@@ -63,12 +65,6 @@ def as_stated_before(spent):
     if "largest" in spent and spent["mechanism"] == "discrete Laplace":
         stated["rho"] = str(Fraction(spent["epsilon"]) ** 2 / 2)
     return stated
-
-
-def products_as_charged_before(sizes, encoding, levels=0):
-    """Return what 0.1.0 charged for the products of columns where a feature is numeric."""
-    largest = WEIGHT if sizes.norm == "l1" else WEIGHT**2
-    return Fraction(sizes.cap(encoding) ** 2 + largest * sizes.cap(encoding), 2)
 
 
 def digest(content):
@@ -101,8 +97,6 @@ def test_seeded_fits_of_the_last_version_are_repeated(learner, tmp_path, monkeyp
         monkeypatch.setattr("privet.privacy.exact_delta.sharpest", lambda variance, *_: variance)
     if learner.estimator == "DPGDFTreeClassifier":  # its range was charged twice
         monkeypatch.setattr("privet_papers.vos_2023.dpgdf.RANGE", PRINTED_RANGE)
-    if learner.estimator == "BoostingClassifier":  # less noise for the products of columns
-        monkeypatch.setattr(ColumnSizes, "largest_products", products_as_charged_before)
     X, y = learner.people()
     hint = learner.parameters.get("n_rows_hint", "unknown")  # no hint meant that, before a number was bought
     with seeded_noise(11):

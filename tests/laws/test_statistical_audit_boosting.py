@@ -97,7 +97,7 @@ ALL_PARTS = [
         (Setting(BoostingClassifier, 0.0, SOME, SCORE, classes=THREE), 2.0),
         (Setting(BoostingClassifier, 1e-6, FEW, SCORE, classes=THREE), 2.0),
         (Setting(BoostingClassifier, 0.0, FEW, SCORE), 0.3),
-        (Setting(BoostingClassifier, 0.0, SOME, SCORE), 0.3),
+        (Setting(BoostingClassifier, 0.0, SOME, SCORE), 0.1),
         (Setting(BoostingRegressor, 0.0, ONE_TREE | WITHOUT, push_of_trees, FAR), 0.1),
     ],
     ids=str,

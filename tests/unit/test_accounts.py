@@ -752,7 +752,7 @@ def test_filters_and_secret_coins_are_kept_with_the_events(tmp_path):
     url = make(f"sqlite:///{tmp_path / 'hospital.db'}")
     kinds = []
     for estimator in (
-        BoostingClassifier(1.0, schema=schema, n_rows_hint=10_000),
+        BoostingClassifier(1.0, schema=schema, n_rows_hint=60_000),
         MultinomialForestClassifier(1.0, n_rows_hint=10_000),
     ):
         with opened(url) as book:
@@ -760,7 +760,7 @@ def test_filters_and_secret_coins_are_kept_with_the_events(tmp_path):
             charge = charge_as_data(list(book.history().charges.values())[-1])
         kinds.append({event["mechanism"]: event for event in charge["events"]})
     assert {"filter", "discrete Laplace"} <= set(kinds[0])
-    assert kinds[0]["filter"]["epsilon"] == "4/5"
+    assert kinds[0]["filter"]["epsilon"] == "17/20"
     assert {"mixture", "permute-and-flip"} <= set(kinds[1])
     assert kinds[1]["mixture"]["parameter"] == "1/2 1/2"
 

@@ -44,6 +44,10 @@ def noise_of(plan: Ledger) -> Noise:
     """
     whom = "people" if plan.terms.max_rows == 1 else "records"
     found = [stage for stage in stages(plan) if stage.events]
+    if not found:  # rounds alone: no number is known but that of all they have together
+        assert plan.allowance is not None
+        people = noise_in_records(plan.terms.noise("all of it", plan.allowance.whole))
+        return Noise("one count that all of the budget went to would be off", people, whom)
     added = [stage for stage in found if stage.events[0].mechanism in ADDED]
     stage = (added or found)[-1]
     people = max(noise_in_records(event) for event in stage.events)

@@ -299,6 +299,11 @@ def common_start(
     return base if isinstance(loss, Huber) else replace(base, frequencies=_frequencies_at(scores))
 
 
+def frequencies_of_leaves(sums: IntArray, loss: Loss) -> Floats:
+    """Return class frequencies from the released sums of a first tree, of records that had even scores before it."""
+    return _frequencies_at(start_scores(sums.sum(axis=0, keepdims=True), loss))
+
+
 def _frequencies_at(scores: Floats) -> Floats:
     """Return the class frequencies that a common start stands for."""
     weights = np.exp(np.array([0.0, scores[0]]) if scores.size == 1 else scores)

@@ -13,7 +13,15 @@ from fractions import Fraction
 from privet.estimators.learning import Hints
 from privet.learners.boosting.additive import Additive
 from privet.learners.boosting.annealing import Annealing, Rounds
-from privet.learners.boosting.cells import MIDDLE, BaseTables, CellGrid, common_start, in_fixed_point, plan_start
+from privet.learners.boosting.cells import (
+    MIDDLE,
+    BaseTables,
+    CellGrid,
+    common_start,
+    frequencies_of_leaves,
+    in_fixed_point,
+    plan_start,
+)
 from privet.learners.boosting.choice_base import ChoiceBase, ChoicePlan
 from privet.learners.boosting.descent_base import DescentBase, DescentPlan
 from privet.learners.boosting.direction_base import DirectionBase, DirectionPlan
@@ -248,6 +256,8 @@ class Boosting:
                 sums = release.noisy(growth.leaf_sums(), planned.leaves)
                 leaves = leaf_values(sums, planned.leaves, loss, plan.learning_rate, rounds.margin)
                 annealing.note(leaves.strength)  # where noise prevails, later rounds have larger shares
+                if base.frequencies is None and not isinstance(loss, Huber):  # nothing came before this tree
+                    base = replace(base, frequencies=frequencies_of_leaves(sums, loss))
                 trees.append(GrownTree(growth.splits, in_fixed_point(leaves.values), leaves.noise))
                 table = growth.table.derive(SCORE_STATE, AddValues(trees[-1].values))
                 counter.add()
