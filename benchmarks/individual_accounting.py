@@ -250,7 +250,7 @@ class WithAccounts(Boosting):
         trees: list[GrownTree] = []
         if plan.rounds is None:
             return assemble(table.encoding, grid, base, trees)
-        rounds = replace(plan.rounds, paired=False)  # accounts are kept for single choices
+        rounds = replace(plan.rounds, paired=False, grid=None)  # accounts are kept for single choices
         table = table.derive(SCORE_STATE, base.scores(grid))
         annealing, ahead = Annealing(rounds, loss, plan.terms, rounds.n_rows or base.n_records), rounds.share.rho
         with release.filter(rounds.filter):

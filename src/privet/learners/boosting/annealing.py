@@ -16,6 +16,31 @@ SEES, SEES_ALL = "the records of each node; nodes of one level are disjoint", "a
 
 
 @dataclass(frozen=True)
+class GridOfTwo:
+    """What the first levels of a tree are: the grid of two features (`privet.learners.boosting.grid_choice`).
+
+    Attributes
+    ----------
+    levels : int
+        An even number; each feature has half of them.
+    apart : bool
+        Whether the features are two choices, one after the other, in place of one.
+    """
+
+    levels: int
+    apart: bool = False
+
+    @property
+    def n_choices(self) -> int:
+        """The number of selections."""
+        return 1 + self.apart
+
+    def __str__(self) -> str:
+        how = "chosen one after the other" if self.apart else "one choice"
+        return f"the first {self.levels} levels a grid of two features, {how}"
+
+
+@dataclass(frozen=True)
 class Rounds:
     """What is known of the rounds before any of them.
 
@@ -41,6 +66,8 @@ class Rounds:
         Whether all nodes of a level are split alike, by one choice that sees all records.
     paired : bool
         Whether the splits of the first two levels are one choice, the second level's the same for both nodes.
+    grid : GridOfTwo, optional
+        What the first levels are in place of that.
     """
 
     share: Share | None
@@ -53,6 +80,7 @@ class Rounds:
     margin: float = 1.0
     shared_splits: bool = False
     paired: bool = False
+    grid: GridOfTwo | None = None
 
     def at_first(self, loss: Bounded, terms: Terms, n_rows: float) -> int:
         """Return the number of rounds to plan for: so few that a round's leaves are not mostly noise.
@@ -71,6 +99,16 @@ class Rounds:
         return max(1, min(self.n_trees, int(most)))
 
     @property
+    def first_levels(self) -> int:
+        """How many levels a grid or a pair of splits is for; each of the others is a choice by itself."""
+        return self.grid.levels if self.grid is not None else 2 * self.paired
+
+    @property
+    def n_choices(self) -> int:
+        """Among how many choices the part for splits is divided; a pair of splits has what two of them would."""
+        return self.depth if self.grid is None else self.grid.n_choices + self.depth - self.grid.levels
+
+    @property
     def cap(self) -> Cost:
         """The most that all rounds together can cost."""
         if self.share is None:
@@ -86,7 +124,9 @@ class Rounds:
 
     def __str__(self) -> str:
         trees = f"{self.n_trees} trees of depth {self.depth}"
-        if self.paired:
+        if self.grid is not None:
+            trees += f", {self.grid}"
+        elif self.paired:
             trees += ", the first two splits by one choice"
         if self.shared_splits:
             trees += ", one split for each level"
@@ -95,8 +135,9 @@ class Rounds:
 
 @dataclass(frozen=True)
 class Round:
-    """The events of one round: one selection for the first two levels, where they are paired, one for each, leaves."""
+    """The events of one round: selections of a grid's features, or of paired splits; of each other level; leaves."""
 
+    grid: tuple[Event, ...]
     pair: Event | None
     splits: tuple[Event, ...]
     leaves: Event
@@ -131,18 +172,24 @@ class Annealing:
     def _events(self, part: Fraction) -> Round:
         rounds, loss, name = self._rounds, self._loss, f"round {self._number}: "
         share = None if rounds.share is None else rounds.share * part
-        of_level, of_leaves = rounds.split_part / max(rounds.depth, 1), 1 - rounds.split_part
+        of_level, of_leaves = rounds.split_part / max(rounds.n_choices, 1), 1 - rounds.split_part
         for_splits, for_pair, for_leaves = (
             None if share is None else share * part for part in (of_level, 2 * of_level, of_leaves)
         )
         of_each, sees = ("split", SEES_ALL) if rounds.shared_splits else ("splits", SEES)
-        score_range, pair = loss.score_range * ONE, None
-        if rounds.paired:
+        score_range, grid, pair = loss.score_range * ONE, tuple[Event, ...](), None
+        if rounds.grid is not None:
+            features = ("first feature", "second feature") if rounds.grid.apart else ("two features",)
+            grid = tuple(
+                self._terms.choice(f"{name}{called}", for_splits, score_range=score_range, sees=SEES_ALL)
+                for called in features
+            )
+        elif rounds.paired:
             called = f"{name}splits of levels 1 and 2"
             pair = self._terms.choice(called, for_pair, score_range=score_range, sees=SEES_ALL)
         splits = tuple(
             self._terms.choice(f"{name}{of_each} of level {level + 1}", for_splits, score_range=score_range, sees=sees)
-            for level in range(2 if rounds.paired else 0, rounds.depth)
+            for level in range(rounds.first_levels, rounds.depth)
         )
         leaves = self._terms.noise(
             f"{name}sums in the leaves",
@@ -153,4 +200,4 @@ class Annealing:
             replaced=loss.distance * ONE**2,
             sees=SEES,
         )
-        return Round(pair, splits, leaves)
+        return Round(grid, pair, splits, leaves)

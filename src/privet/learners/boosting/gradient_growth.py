@@ -251,10 +251,14 @@ class GradientGrowth:
 
     def scores(self) -> IntArray:
         """Return the score of every candidate, one row for each open node; one row for all where they share a split."""
+        scores = self._walk_scores(self.cell_sums())
+        return scores.sum(axis=0, keepdims=True) if self._shared_splits else scores
+
+    def cell_sums(self) -> IntArray:
+        """Return the sums of gradients by open node, cell and score; exact and private."""
         self._add_up()
         assert self._histogram is not None
-        scores = self._walk_scores(self._histogram)
-        return scores.sum(axis=0, keepdims=True) if self._shared_splits else scores
+        return self._histogram
 
     def split(self, chosen: IntArray) -> None:
         """Split every open node by the candidate with this index; one index is for all nodes where they share it."""
@@ -263,8 +267,13 @@ class GradientGrowth:
 
     def split_twice(self, upper: Split, lower: Split) -> None:
         """Split the root, and both of its children alike."""
-        self._split([upper])
-        self._split([lower, lower])
+        self.split_alike([[upper], [lower, lower]])
+
+    def split_alike(self, levels: Sequence[Sequence[Split]]) -> None:
+        """Split all open nodes alike, level by level: splits of the nodes below one of them."""
+        n_open = self._n_open
+        for splits in levels:
+            self._split([*splits] * n_open)
 
     def _split(self, splits: Sequence[Split]) -> None:
         self.splits.extend(splits)

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privet.learners.boosting.gradients import ONE
 from privet.privacy.events import Event
 from privet.tables.protocol import Floats, IntArray
 
 LARGEST_VALUE = 2.0  # of a leaf
+UPPER_NODES = 4  # below these nothing keeps a tree from saying nothing
+NEXT_TO_NOTHING = 1e-9  # the curvature of no records
 
 
 class Newton(Protocol):
@@ -55,6 +58,7 @@ def leaf_values(
     margin: float = 1.0,
     *,
     exact_curvatures: bool = False,
+    possible: NDArray[np.bool_] | None = None,
 ) -> LeafValues:
     """Return noise-aware values: Newton steps, what each level of the tree adds to them shrunk by how noisy it is.
 
@@ -83,6 +87,8 @@ def leaf_values(
         Zero where there is no base: the first round must not be shrunk to nothing, and later ones do no worse by it.
     exact_curvatures : bool
         Whether the noise is in the gradients alone.
+    possible : bool array of shape (n_leaves,), optional
+        Which leaves can have records at all; what was released of the others is known to be noise.
     """
     noise_deviation = event.deviation / ONE
     gradient = sums[:, : loss.n_scores] / ONE
@@ -90,6 +96,8 @@ def leaf_values(
     least = 1e-6 if exact_curvatures else max(noise_deviation, 1e-6)
     curvature = np.maximum(sums[:, loss.n_scores :] / ONE, least) / loss.curvature
     variance = noise_deviation**2
+    if possible is not None:
+        gradient[~possible], curvature[~possible] = 0.0, NEXT_TO_NOTHING
     weights = _weights(gradient, curvature, variance, margin)
     steps = _steps(gradient, curvature, weights)
     # Given the weights, steps are linear in the gradients' sums: what each of those adds, one at a time.
@@ -107,14 +115,16 @@ def _weights(gradient: Floats, curvature: Floats, variance: float, margin: float
         first, second = curvature[0::2], curvature[1::2]
         whole = first + second
         seen, size = _contrast(gradient, curvature), first * second / whole
-        weights.append(_weight(seen, size, variance * (first**2 + second**2) / whole**2, margin))
+        held = margin if len(gradient) <= UPPER_NODES else 1.0
+        weights.append(_weight(seen, size, variance * (first**2 + second**2) / whole**2, held))
         # Two noisy sums are added up to one that has twice the noise's variance.
         gradient, curvature, variance = gradient[0::2] + gradient[1::2], whole, 2 * variance
     return [*weights, _weight(gradient, curvature, np.full(gradient.shape, variance), margin)]
 
 
 def _weight(seen: Floats, size: Floats, variance: Floats, margin: float) -> Floats:
-    effects = max(0.0, float((seen**2 - margin * variance).sum())) / float((size**2).sum())
+    noise = np.where(size > NEXT_TO_NOTHING, variance, 0.0)
+    effects = max(0.0, float((seen**2 - margin * noise).sum())) / max(float((size**2).sum()), NEXT_TO_NOTHING**2)
     weight: Floats = size**2 * effects / np.maximum(size**2 * effects + variance, 1e-300)
     return weight
 

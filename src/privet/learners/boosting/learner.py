@@ -25,16 +25,18 @@ from privet.learners.boosting.cells import (
 from privet.learners.boosting.choice_base import ChoiceBase, ChoicePlan
 from privet.learners.boosting.descent_base import DescentBase, DescentPlan
 from privet.learners.boosting.direction_base import DirectionBase, DirectionPlan
-from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE, AddValues, GradientGrowth
+from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE, AddValues
 from privet.learners.boosting.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
+from privet.learners.boosting.grid_outline import with_grids
 from privet.learners.boosting.grown_trees import GrownTree, assemble
 from privet.learners.boosting.histogram_base import HistogramBase, HistogramPlan
 from privet.learners.boosting.leaf_values import leaf_values
 from privet.learners.boosting.outline import Outline, outline
-from privet.learners.boosting.pair_choice import PairCandidates, are_few_enough
+from privet.learners.boosting.pair_choice import are_few_enough
 from privet.learners.boosting.rank_counts import RankPlan
 from privet.learners.boosting.regression_base import RegressionPlan
 from privet.learners.boosting.regression_outline import outline_for_regression
+from privet.learners.boosting.round_growth import grow_tree
 from privet.learners.boosting.soft_stumps import softened
 from privet.learners.boosting.stepwise_base import StepwisePlan, narrowed
 from privet.learners.boosting.target_window import CountedWindowPlan, WindowPlan
@@ -163,6 +165,8 @@ class Boosting:
         """Divide the budget over bins, base and rounds; the rounds' total is fixed, what each gets is not."""
         outlined = outline if encoding.n_classes else outline_for_regression
         first = outlined(encoding, share, hints.n_rows, terms.steps)
+        if encoding.n_classes and share is not None and self.max_depth is None:
+            first = with_grids(first, encoding, share, hints.n_rows, terms.steps)
 
         def divided(share: Share | None) -> BoostingPlan:
             return self._divided(encoding, terms, share, hints, first)
@@ -209,6 +213,7 @@ class Boosting:
             margin=float(base_part > 0 and not isinstance(first.base, DirectionBase)),
             shared_splits=first.shared_splits,
             paired=(self.max_depth or first.depth) >= 2 and are_few_enough(domains.splittable.size, loss.n_scores),
+            grid=first.grid,
         )
         for_start, for_base = (times(share, part) for part in (start_part, base_part - start_part))
         return BoostingPlan(
@@ -240,21 +245,9 @@ class Boosting:
         with release.filter(rounds.filter):
             for planned in annealing:
                 table = table.derive(GRADIENT_STATE, loss)
-                growth = GradientGrowth(
-                    table,
-                    grid.candidates(rng),
-                    grid.cells.offsets,
-                    loss.n_scores,
-                    shared_splits=rounds.shared_splits,
-                )
-                if planned.pair is not None:
-                    pairs = PairCandidates.of(grid, rng, loss.n_scores)
-                    (chosen,) = release.choose(pairs.scores(table), planned.pair).tolist()
-                    growth.split_twice(*pairs.splits(chosen))
-                for event in planned.splits:
-                    growth.split(release.choose(growth.scores(), event))
+                growth, possible = grow_tree(table, release, rng, grid, rounds, planned, loss.n_scores)
                 sums = release.noisy(growth.leaf_sums(), planned.leaves)
-                leaves = leaf_values(sums, planned.leaves, loss, plan.learning_rate, rounds.margin)
+                leaves = leaf_values(sums, planned.leaves, loss, plan.learning_rate, rounds.margin, possible=possible)
                 annealing.note(leaves.strength)  # where noise prevails, later rounds have larger shares
                 if base.frequencies is None and not isinstance(loss, Huber):  # nothing came before this tree
                     base = replace(base, frequencies=frequencies_of_leaves(sums, loss))

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from privet.learners.boosting.annealing import GridOfTwo
 from privet.learners.boosting.choice_base import ChoiceBase
 from privet.learners.boosting.column_sizes import WEIGHT
 from privet.learners.boosting.descent_base import DescentBase
@@ -96,6 +97,8 @@ class Outline:
         Whether noisy counts say so, in place of private quartiles.
     shared_splits : bool
         Whether all nodes of a level are split alike.
+    grid : GridOfTwo, optional
+        What the first levels of trees are where their splits are no choice.
     """
 
     bins_part: Fraction
@@ -109,6 +112,7 @@ class Outline:
     ranks: RankCounts | None = None
     window_by_counts: bool = False
     shared_splits: bool = False
+    grid: GridOfTwo | None = None
 
 
 def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: int) -> Outline:
