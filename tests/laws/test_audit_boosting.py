@@ -18,6 +18,7 @@ from privet.audit import enumeration
 from privet.audit.enumeration import Enumerating, Subject
 from privet.audit.exact import exact_audit
 from privet.estimators.learning import Hints
+from privet.learners.boosting.annealing import GridOfTwo
 from privet.learners.boosting.cells import CellGrid, plan_start, with_gradients, without_base
 from privet.learners.boosting.choice_base import ChoiceBase
 from privet.learners.boosting.descent_base import DescentBase
@@ -275,6 +276,48 @@ def test_two_splits_by_one_choice_stay_within_the_claim(delta, neighbours, share
     watched = subject(Boosting(), neighbours, delta, features=features, classes=(0, 1, 2))
     assert "the first two splits by one choice" in str(watched._public[2].facts["rounds"])
     found = exact_audit(watched, 1)
+    assert not found.refuted
+    assert found.loss > 0.15 * found.claimed
+
+
+def of_grids(monkeypatch, split_part, apart=False, below=0):
+    """Let boosting plan one tree, whose first levels are a grid."""
+    outline = Outline(
+        *(Fraction(0), Fraction(0), 0, None, 1, 2 + below, split_part), shared_splits=True, grid=GridOfTwo(2, apart)
+    )
+    monkeypatch.setattr("privet.learners.boosting.learner.outline", lambda *_: outline)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_a_smaller_range_of_grids_would_be_refuted(delta, apart, monkeypatch):
+    """Half of it for one choice; a quarter for two, which two records do not drive to the end both."""
+    of_grids(monkeypatch, Fraction(99, 100), apart)
+    monkeypatch.setattr("privet.learners.boosting.gradients.Logistic.score_range", Fraction(1, 4 if apart else 2))
+    assert exact_audit(subject(Boosting(), delta=delta), 2).refuted
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize("factor", [0.0, 5.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_grids_stay_within_the_claim(delta, factor, neighbours, apart, monkeypatch):
+    force_noise(monkeypatch, factor)
+    of_grids(monkeypatch, SPLIT_PART, apart)
+    watched = subject(Boosting(), neighbours, delta)
+    assert "a grid of two features" in str(watched._public[2].facts["rounds"])
+    found = exact_audit(watched, 2)
+    assert not found.refuted
+    assert found.loss > 0.45 * found.claimed
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_grids_with_levels_below_missing_values_and_three_classes_stay_within_the_claim(delta, apart, monkeypatch):
+    force_noise(monkeypatch, 5.0)
+    of_grids(monkeypatch, SPLIT_PART, apart, below=1)
+    features = {"x": Numeric(0, 1, bins=2, missing=True), "c": Categorical([0, 1])}
+    found = exact_audit(subject(Boosting(), delta=delta, features=features, classes=(0, 1, 2)), 1)
     assert not found.refuted
     assert found.loss > 0.15 * found.claimed
 

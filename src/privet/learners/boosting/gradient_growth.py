@@ -243,7 +243,8 @@ class GradientGrowth:
     ) -> None:
         self.table = table.derive(NODE_STATE, AllAtRoot())
         self.splits: list[Split] = []
-        self._candidates, self._offsets, self._n_scores = candidates, offsets, n_scores
+        self.n_scores = n_scores
+        self._candidates, self._offsets = candidates, offsets
         self._shared_splits, self._n_open = shared_splits, 1
         self._walk_scores = WalkScores.of(candidates.walks, offsets)
         self._histogram: IntArray | None = None
@@ -286,7 +287,7 @@ class GradientGrowth:
 
     def leaf_sums(self) -> IntArray:
         """Return the sums of gradients and curvatures at the open nodes, one row for each."""
-        return self.table.aggregate(GradientSums(self._n_open, self._n_scores))
+        return self.table.aggregate(GradientSums(self._n_open, self.n_scores))
 
     def _add_up(self) -> None:
         """Add up the gradients of all open nodes: one child of each node above, and the other by subtraction.
@@ -306,7 +307,7 @@ class GradientGrowth:
         self._histogram = both.reshape(-1, *one.shape[1:])
 
     def _sums(self, slots: NDArray[np.int32]) -> IntArray:
-        return self.table.aggregate(GradientHistogram(slots, self._offsets, self._n_scores))
+        return self.table.aggregate(GradientHistogram(slots, self._offsets, self.n_scores))
 
 
 @dataclass(frozen=True, eq=False)

@@ -228,11 +228,11 @@ class LabelGrowth(GradientGrowth):
 
     def leaf_sums(self) -> IntArray:
         """Return the sums of gradients at the open nodes, one row for each; exact and private."""
-        kernel = GradientSums(self._n_open, self._n_scores)
-        return self.view.table.aggregate(kernel)[:, : self._n_scores]
+        kernel = GradientSums(self._n_open, self.n_scores)
+        return self.view.table.aggregate(kernel)[:, : self.n_scores]
 
     def _sums(self, slots: NDArray[np.int32]) -> IntArray:
-        return self.view.table.aggregate(GradientHistogram(slots, self._offsets, self._n_scores))
+        return self.view.table.aggregate(GradientHistogram(slots, self._offsets, self.n_scores))
 
 
 def _cuts(view: FeatureView, release: Release, plan: LabelPlan) -> dict[int, list[int]]:

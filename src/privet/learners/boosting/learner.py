@@ -28,7 +28,7 @@ from privet.learners.boosting.direction_base import DirectionBase, DirectionPlan
 from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE, AddValues
 from privet.learners.boosting.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
 from privet.learners.boosting.grid_outline import with_grids
-from privet.learners.boosting.grown_trees import GrownTree, assemble
+from privet.learners.boosting.grown_trees import GrownTree, assemble, grow_tree
 from privet.learners.boosting.histogram_base import HistogramBase, HistogramPlan
 from privet.learners.boosting.leaf_values import leaf_values
 from privet.learners.boosting.outline import Outline, outline
@@ -36,7 +36,6 @@ from privet.learners.boosting.pair_choice import are_few_enough
 from privet.learners.boosting.rank_counts import RankPlan
 from privet.learners.boosting.regression_base import RegressionPlan
 from privet.learners.boosting.regression_outline import outline_for_regression
-from privet.learners.boosting.round_growth import grow_tree
 from privet.learners.boosting.soft_stumps import softened
 from privet.learners.boosting.stepwise_base import StepwisePlan, narrowed
 from privet.learners.boosting.target_window import CountedWindowPlan, WindowPlan
