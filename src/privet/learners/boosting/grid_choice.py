@@ -27,6 +27,8 @@ from privet.randomness.public import PublicRng
 from privet.tables.protocol import IntArray, Table
 from privet.trees.structure import FeatureCodes, Split, Subset, Threshold
 
+MOST_TOGETHER = 24  # features that pairs are made of: some of many, others for each tree
+
 
 @dataclass(frozen=True, eq=False)
 class GroupedFeature:
@@ -140,6 +142,14 @@ class PairGrids:
 
     features: tuple[GroupedFeature, ...]
     n_scores: int
+
+    @classmethod
+    def of(cls, grid: CellGrid, levels: int, n_scores: int, rng: PublicRng) -> Self:
+        """List the grids of all features, or of some of many."""
+        every = grouped_features(grid, levels, rng)
+        if len(every) > MOST_TOGETHER:
+            every = tuple(every[place] for place in np.sort(rng.permutation(len(every))[:MOST_TOGETHER]).tolist())
+        return cls(every, n_scores)
 
     def sums(self) -> PairSums:
         """Return the kernel that adds up what the scores are made of."""

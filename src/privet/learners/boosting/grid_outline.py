@@ -15,14 +15,12 @@ import numpy as np
 
 from privet.learners.boosting.annealing import GridOfTwo
 from privet.learners.boosting.outline import (
-    BASE_PART,
     LARGE_PURE_BINS_PART,
     LARGE_PURE_QUANTILE_LEVELS,
     LARGE_PURE_SIGNAL,
     MANY_FEATURES,
     NOTHING,
     QUANTILE_LEVELS,
-    SIGNAL_FOR_TREES_TWO_CLASSES,
     Outline,
     signal_of,
 )
@@ -39,9 +37,8 @@ CHOICE_PART, CHOICE_PART_WITH_LEVELS = Fraction(1, 5), Fraction(1, 3)  # of a ro
 PURE_SIGNAL_OF_CATEGORIES, PURE_SIGNAL_OF_NUMBERS = 1_000, 8_000  # two classes, few features
 PURE_SIGNAL_FOR_LEVELS_BELOW = 200_000  # and for many features at all
 PURE_BINS_PART = Fraction(1, 10)  # of numeric features, below `LARGE_PURE_SIGNAL`
-MOST_FEATURES_OF_FEW_CATEGORIES = 64  # for the sums of all pairs of them
 
-ROUNDS, LARGE_ROUNDS, CONCENTRATED_ROUNDS = 20, 40, 30
+ROUNDS, LARGE_ROUNDS = 20, 40
 
 
 @dataclass(frozen=True)
@@ -77,20 +74,16 @@ class _Facts:
 
 
 def with_grids(first: Outline, encoding: Encoding, share: Share, n_rows: int | None, steps: int) -> Outline:
-    """Return the same beginning, and rounds of trees that are grids where that pays off."""
+    """Return the same beginning, and rounds of trees that are grids where that pays off: for pure epsilon alone."""
     facts = _Facts.of(encoding)
-    if n_rows is None or facts.n_features < 2 or facts.put_together > MOST_PUT_TOGETHER:
+    if share.epsilon is None or n_rows is None or facts.n_features < 2 or facts.put_together > MOST_PUT_TOGETHER:
         return first
     signal = signal_of(share, n_rows, steps)
-    return _pure(first, facts, signal) if share.epsilon is not None else _concentrated(first, facts, signal)
-
-
-def _pure(first: Outline, facts: _Facts, signal: float) -> Outline:
     apart = not (facts.few_features and facts.two_classes)
     levels, least = LARGE_GRID, PURE_SIGNAL_OF_NUMBERS if facts.has_numbers else PURE_SIGNAL_OF_CATEGORIES
     if apart:
         least = LARGE_PURE_SIGNAL if facts.few_features else PURE_SIGNAL_FOR_LEVELS_BELOW
-        if facts.few_categories and facts.n_features <= MOST_FEATURES_OF_FEW_CATEGORIES:
+        if facts.few_categories:
             apart, levels, least = False, SMALL_GRID, LARGE_PURE_SIGNAL
     elif signal < PURE_SIGNAL_OF_NUMBERS:
         levels = SMALL_GRID
@@ -110,18 +103,3 @@ def _pure(first: Outline, facts: _Facts, signal: float) -> Outline:
     if signal < LARGE_PURE_SIGNAL:
         return replace(rounds, bins_part=PURE_BINS_PART, levels=QUANTILE_LEVELS)
     return replace(rounds, bins_part=LARGE_PURE_BINS_PART, levels=LARGE_PURE_QUANTILE_LEVELS)
-
-
-def _concentrated(first: Outline, facts: _Facts, signal: float) -> Outline:
-    """Return grids for tables of few categories each, which a base is too simple for and needs no quantiles."""
-    if not (facts.few_features and facts.two_classes) or facts.has_numbers or signal < SIGNAL_FOR_TREES_TWO_CLASSES:
-        return first
-    return replace(
-        first,
-        grid=GridOfTwo(SMALL_GRID),
-        depth=SMALL_GRID,
-        n_trees=max(first.n_trees, CONCENTRATED_ROUNDS),
-        split_part=CHOICE_PART,
-        base_part=NOTHING if first.base is None else BASE_PART,
-        shared_splits=True,
-    )

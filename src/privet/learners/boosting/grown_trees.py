@@ -70,7 +70,7 @@ def _split_by_grid(
 ) -> NDArray[np.bool_]:
     """Choose two features, together or one after the other, and split the root by their grid."""
     if len(planned) == 1:
-        pairs = PairGrids(grouped_features(grid, levels, rng), growth.n_scores)
+        pairs = PairGrids.of(grid, levels, growth.n_scores, rng)
         (chosen,) = release.choose(pairs.scores(growth.table), planned[0]).tolist()
         both = pairs.grid(chosen)
         growth.split_alike(both.levels)
