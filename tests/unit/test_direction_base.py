@@ -159,7 +159,7 @@ def test_two_classes_of_few_features_and_little_signal_begin_with_a_step():
     assert plan.rounds.margin == 0
     assert base_for(few - 1).base is None
     assert base_for(few - 1).rounds.depth == 2
-    assert base_for(PURE_SIGNAL_FOR_TREES - 1).stumps_alone
+    assert base_for(PURE_SIGNAL_FOR_TREES - 1).small_trees_alone
     assert "one step" in str(base_for(enough - 1).facts["base"])
     assert base_for(enough).base is None
     assert base_for(enough).rounds.depth == 2

@@ -1,4 +1,4 @@
-"""Stumps made soft decide as before, and rank records by the feature that they split."""
+"""Stumps and pairs of splits made soft decide as before, and rank records by the features that they split."""
 
 import numpy as np
 import pytest
@@ -58,8 +58,41 @@ def test_a_side_of_one_cell_has_no_slope():
     assert scores(stumps, soft=True)[0] == scores(stumps, soft=False)[0]
 
 
-@pytest.mark.parametrize(("max_depth", "n_answers"), [(1, 50), (2, 4)])
-def test_little_data_of_two_classes_is_ranked_finely_by_stumps_alone(max_depth, n_answers):
+@given(
+    cuts=st.tuples(st.integers(0, N_CELLS - 2), st.integers(0, N_CELLS - 2)),
+    values=st.lists(a_size, min_size=4, max_size=4),
+)
+def test_one_soft_pair_of_splits_decides_as_before(cuts, values):
+    """Of two features, and of one twice."""
+    schema = Schema({"x": Numeric(0, 12), "z": Numeric(0, 12)}, classes=[0, 1])
+    encoding = schema.encoding(N_CELLS)
+    grid = CellGrid.of(encoding, {})
+    codes = np.array(list(np.ndindex(N_CELLS, N_CELLS)), np.uint8).T.copy()
+    for lower_feature in (0, 1):
+        upper, lower = Threshold(0, cuts[0]), Threshold(lower_feature, cuts[1])
+        pair = [GrownTree([upper, lower, lower], in_fixed_point(np.array(values)[:, np.newaxis]), np.full((4, 1), 0.1))]
+        base = without_base(encoding, grid, np.zeros(1), 100.0)
+        hard, soft = (
+            assemble(encoding, grid, of, pair).scores(codes)[:, 0] for of in (base, softened(base, pair, grid))
+        )
+        np.testing.assert_array_equal(np.sign(hard), np.sign(soft))
+
+
+def test_records_of_one_leaf_are_ranked_by_both_features():
+    schema = Schema({"x": Numeric(0, 12), "z": Numeric(0, 12)}, classes=[0, 1])
+    encoding = schema.encoding(N_CELLS)
+    grid = CellGrid.of(encoding, {})
+    values = in_fixed_point(np.array([[-1.0], [-0.2], [0.3], [0.9]]))
+    pair = [GrownTree([Threshold(0, 5), Threshold(1, 5), Threshold(1, 5)], values, np.full((4, 1), 0.1))]
+    base = softened(without_base(encoding, grid, np.zeros(1), 100.0), pair, grid)
+    codes = np.array(list(np.ndindex(6, 6)), np.uint8).T.copy()
+    found = assemble(encoding, grid, base, pair).scores(codes)[:, 0].reshape(6, 6)
+    assert (np.diff(found, axis=0) > 0).all()
+    assert (np.diff(found, axis=1) > 0).all()
+
+
+@pytest.mark.parametrize(("max_depth", "n_answers"), [(1, 50), (2, 50), (3, 8)])
+def test_little_data_of_two_classes_is_ranked_finely_by_small_trees_alone(max_depth, n_answers):
     rng = np.random.default_rng(0)
     x = rng.random((400, 1))
     y = (x[:, 0] + 0.2 * rng.normal(size=400) > 0.5).astype(int)
@@ -69,4 +102,4 @@ def test_little_data_of_two_classes_is_ranked_finely_by_stumps_alone(max_depth, 
     with seeded_noise(3):
         model.fit(x, y)
     answers = np.unique(model.predict_proba(x)[:, 1])
-    assert answers.size >= n_answers if max_depth == 1 else answers.size <= n_answers
+    assert answers.size >= n_answers if max_depth < 3 else answers.size <= n_answers

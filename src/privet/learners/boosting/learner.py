@@ -130,11 +130,12 @@ class BoostingPlan(Plan):
         return Sequential(tuple(parts))
 
     @property
-    def stumps_alone(self) -> bool:
-        """Whether all that tells two classes apart is stumps."""
-        return (
-            isinstance(self.loss, Logistic) and self.base is None and self.rounds is not None and self.rounds.depth == 1
-        )
+    def small_trees_alone(self) -> bool:
+        """Whether all that tells two classes apart is stumps, or trees of two splits that are one choice."""
+        rounds = self.rounds
+        if rounds is None or rounds.grid is not None or not isinstance(self.loss, Logistic) or self.base is not None:
+            return False
+        return rounds.depth == 1 or (rounds.depth == 2 and rounds.paired)
 
     @property
     def facts(self) -> dict[str, object]:
@@ -253,7 +254,7 @@ class Boosting:
                 trees.append(GrownTree(growth.splits, in_fixed_point(leaves.values), leaves.noise))
                 table = growth.table.derive(SCORE_STATE, AddValues(trees[-1].values))
                 counter.add()
-        if plan.stumps_alone:
+        if plan.small_trees_alone:
             base = softened(base, trees, grid)
         return assemble(table.encoding, grid, base, trees)
 
