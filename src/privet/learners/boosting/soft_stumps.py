@@ -26,9 +26,9 @@ def softened(base: BaseTables, trees: Sequence[GrownTree], grid: CellGrid) -> Ba
 
     Trees are stumps, or have two levels whose splits are one choice, the lower one the same on both sides. A split's
     step is what its second side has more than its first, on average over the other split. From one end of a side to
-    the other the slope rises by half of the step, but at the most by the least that the tree says of that side. So one
-    tree alone decides as before for every record, and records are ranked by its features; missing values stay where
-    they are.
+    the other the slope rises by half of the step, but at the most by the least that the tree says of that side, or by
+    half of that where there are two splits. So one tree alone decides as before for every record, and records are
+    ranked by its features; missing values stay where they are.
 
     Notes
     -----
@@ -37,11 +37,11 @@ def softened(base: BaseTables, trees: Sequence[GrownTree], grid: CellGrid) -> Ba
     slopes, variance = np.zeros(base.noise.size), base.noise**2
     for tree in trees:
         shape = (2,) * _n_levels(tree)
-        values: Floats = tree.values[:, 0].reshape(shape) * 2.0**-SCORE_BITS
-        noise: Floats = tree.noise[:, 0].reshape(shape)
+        values, noise = (np.array(of[:, 0], np.float64).reshape(shape) for of in (tree.values, tree.noise))
+        values *= 2.0**-SCORE_BITS
         for level in range(len(shape)):
             sides, noise_of = (np.moveaxis(of, level, 0).reshape(2, -1) for of in (values, noise))
-            _lean(slopes, variance, grid, tree.splits[level], sides, noise_of)
+            _lean(slopes, variance, grid, tree.splits[level], sides, noise_of, SOFTNESS / len(shape))
     return replace(base, tables=base.tables + in_fixed_point(slopes)[:, np.newaxis], noise=np.sqrt(variance))
 
 
@@ -49,7 +49,9 @@ def _n_levels(tree: GrownTree) -> int:
     return (len(tree.splits) + 1).bit_length() - 1
 
 
-def _lean(slopes: Floats, variance: Floats, grid: CellGrid, split: Split, sides: Floats, noise: Floats) -> None:
+def _lean(
+    slopes: Floats, variance: Floats, grid: CellGrid, split: Split, sides: Floats, noise: Floats, most: float
+) -> None:
     """Add the slopes of one split, which has these leaves on either side."""
     n_cells = int(grid.domains.n_cells[split.feature])
     # Categories have no order, and a cut behind the last cell only tells missing values from all others.
@@ -59,5 +61,5 @@ def _lean(slopes: Floats, variance: Floats, grid: CellGrid, split: Split, sides:
     for side, (first, last) in enumerate(((0, split.cut), (split.cut + 1, n_cells - 1))):
         along = np.linspace(-0.5, 0.5, last - first + 1) if last > first else np.zeros(1)
         places, least = slice(begin + first, begin + last + 1), float(np.abs(sides[side]).min())
-        slopes[places] += np.sign(step) * SOFTNESS * min(2 * least, abs(step)) * along
+        slopes[places] += np.sign(step) * min(2 * most * least, SOFTNESS * abs(step)) * along
         variance[places] += (2 * SOFTNESS * along * noise[side].max()) ** 2
