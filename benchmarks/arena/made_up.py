@@ -96,6 +96,20 @@ def ground(rng: Random, n: int, n_classes: int) -> tuple[pd.DataFrame, np.ndarra
     return frame, (label == np.bincount(label).argmax()).astype(np.int64) if n_classes == 2 else label
 
 
+def rules(rng: Random, n: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return eight features of two to five categories, which count alone and by twos and threes; two classes."""
+    sizes = (3, 5, 4, 4, 3, 2, 3, 3)
+    code = [rng.integers(k, size=n) for k in sizes]
+    score = sum(rng.normal(size=k)[values] for k, values in zip(sizes, code, strict=True))
+    for _ in range(6):
+        i, j = rng.choice(len(sizes), 2, replace=False)
+        score = score + rng.normal(0, 1.2, (sizes[i], sizes[j]))[code[i], code[j]]
+    i, j, k = rng.choice(len(sizes), 3, replace=False)
+    score = score + 2 * ((code[i] == 0) & (code[j] == 1) & (code[k] == 0)) + rng.normal(0, 0.3, n)
+    frame = {f"f{j}": np.array([f"v{value}" for value in range(5)], object)[values] for j, values in enumerate(code)}
+    return pd.DataFrame(frame), (score > np.median(score)).astype(np.int64)
+
+
 def random_trees(rng: Random, x: np.ndarray) -> np.ndarray:
     """Return the sum of twelve trees of depth five with random splits and leaves, with mean zero and deviation one."""
     total = np.zeros(len(x))
@@ -119,6 +133,7 @@ TABLES: dict[str, tuple[Callable[[Random, int], tuple[pd.DataFrame, np.ndarray]]
     "places": (places, 20_000),
     "people": (people, 50_000),
     "board": (board, 60_000),
+    "rules": (rules, 12_500),
     "ground, 2 classes": (partial(ground, n_classes=2), 40_000),
     "ground, 7 classes": (partial(ground, n_classes=7), 40_000),
     "more ground, 2 classes": (partial(ground, n_classes=2), 200_000),
@@ -130,9 +145,13 @@ TABLES: dict[str, tuple[Callable[[Random, int], tuple[pd.DataFrame, np.ndarray]]
 
 @lru_cache(maxsize=2)
 def problem(name: str) -> Problem:
-    """Make a table by its name; bounds, categories and classes are those of the table and count as public."""
+    """Make a table by its name."""
     make, n_rows = TABLES[name]
-    frame, labels = make(np.random.default_rng([n_rows, len(name)]), n_rows)
+    return of_frame(name, *make(np.random.default_rng([n_rows, len(name)]), n_rows))
+
+
+def of_frame(name: str, frame: pd.DataFrame, labels: np.ndarray) -> Problem:
+    """Return a problem; bounds, categories and classes are those of the table and count as public."""
     features: dict[str, Numeric | Categorical] = {
         str(column): Numeric(float(values.min()), float(values.max()))
         if pd.api.types.is_numeric_dtype(values)
