@@ -1,5 +1,6 @@
 """Grids of two features: scores, the splits that stand for them, what a record changes, and where they are used."""
 
+from fractions import Fraction
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -11,14 +12,18 @@ from privet import BoostingClassifier, Categorical, Numeric, Schema
 from privet.learners.boosting import grown_trees
 from privet.learners.boosting.cells import CellGrid
 from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE, NODE_STATE, GradientGrowth
+from privet.learners.boosting.gradients import ONE, Logistic
 from privet.learners.boosting.grid_choice import MOST_TOGETHER, Grid, PairGrids, group_scores, grouped_features
+from privet.learners.boosting.leaf_values import leaf_values
 from privet.parameters import public_rng
+from privet.privacy.events import Cost, Event, Mechanism
 from privet.tables import MemoryTable
 from privet.testing import seeded_noise
 
 FEATURES = {
     "x": Numeric(0, 1, bins=5, missing=True),
     "two": Categorical(["u", "v"]),
+    "other": Categorical(["u", "v"]),
     "five": Categorical(list("vwxyz")),
     "fine": Numeric(0, 1, bins=70),
     "one cut": Numeric(0, 1, bins=2),
@@ -201,6 +206,35 @@ def test_what_is_planned_is_what_is_charged(features, n_classes, epsilon):
     assert model.privacy_.cost == model.plan().cost
     assert any("feature" in event.name for event in model.privacy_.events)
     assert model.predict_proba(X).shape == (300, n_classes)
+
+
+@pytest.mark.parametrize("margin", [0.0, 1.0])
+def test_groups_without_cells_change_nothing(margin):
+    """The same records, as a grid of 2 by 2, 4 by 4 and 8 by 8 groups of which all others are empty."""
+    grid, *_ = made_up(("two", "other"))
+    found, rng = [], np.random.default_rng(0)
+    known = np.array([[12, 20], [-9, 18], [4, 25], [-15, 11]]) * ONE
+    event = Event("leaves", Mechanism.GAUSSIAN, Fraction((5 * ONE) ** 2), Fraction(1), Cost(None, Fraction(1)))
+    for levels in (1, 2, 3):
+        both = PairGrids(grouped_features(grid, levels, public_rng(4)), 1).grid(1)
+        assert both.possible.sum() == 4
+        sums = rng.integers(-50 * ONE, 50 * ONE, size=(both.possible.size, 2))
+        sums[both.possible] = known
+        values = leaf_values(sums, event, Logistic("l1"), 1.0, margin, possible=both.possible)
+        found.append((values.values[both.possible], values.noise[both.possible], values.strength))
+    for values, noise, strength in found[1:]:
+        np.testing.assert_allclose(noise, found[0][1], rtol=1e-6)
+        np.testing.assert_allclose(values, found[0][0], rtol=1e-6)
+        assert strength == pytest.approx(found[0][2])
+
+
+def test_levels_below_a_grid_are_left_out_where_their_sums_would_take_too_much_memory():
+    features = {f"x{k}": Numeric(0, 1) for k in range(8)} | {f"c{k}": Categorical(list(range(1_500))) for k in range(2)}
+    for n_classes, depth in ((2, 8), (60, 6)):
+        schema = Schema(features, classes=list(range(n_classes)))
+        assert f"of depth {depth}" in BoostingClassifier(1.0, schema=schema, n_rows_hint=300_000).plan().table(
+            full=True
+        )
 
 
 def test_a_depth_that_is_asked_for_is_kept():

@@ -271,7 +271,7 @@ class GradientGrowth:
         self.split_alike([[upper], [lower, lower]])
 
     def split_alike(self, levels: Sequence[Sequence[Split]]) -> None:
-        """Split all open nodes alike, level by level: splits of the nodes below one of them."""
+        """Split all open nodes alike, level by level: the splits of the 1, 2, 4 ... nodes below one of them."""
         n_open = self._n_open
         for splits in levels:
             self._split([*splits] * n_open)
@@ -295,6 +295,8 @@ class GradientGrowth:
         The one with fewer cells is added up, since it has fewer records where cells are about equally full. Where
         nobody has asked for the sums of the level above, all are added up.
         """
+        if self._histogram is not None and len(self._histogram) == self._n_open:
+            return
         if self._histogram is None or len(self._histogram) < self._n_open // 2:
             self._histogram = self._sums(np.arange(self._n_open, dtype=np.int32))
             return

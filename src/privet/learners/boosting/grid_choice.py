@@ -71,18 +71,20 @@ class GroupedFeature:
 def grouped(domains: FeatureCodes, feature: int, n_groups: int, rng: PublicRng) -> GroupedFeature:
     """Return a feature's cells in groups of about equal numbers; where they begin is public randomness.
 
-    Missing values go with any of the groups.
+    Fewer cells than groups are spread over these, so that the first halvings part them. Missing values go with any of
+    the groups.
     """
     n_codes, n_cells = int(domains.n_codes[feature]), int(domains.n_cells[feature])
     if not domains.ordered[feature]:
         group = np.zeros(n_codes, np.int64)
-        group[rng.permutation(n_codes)] = np.arange(n_codes) * n_groups // max(n_codes, n_groups)
+        group[rng.permutation(n_codes)] = np.arange(n_codes) * n_groups // n_codes
         return GroupedFeature(feature, group, n_groups, 0, -1)
-    begins, wide = np.arange(1, min(n_groups, n_cells)).astype(np.float64), n_cells / n_groups
-    if wide > 1:
-        begins = wide * (begins + rng.uniform(-0.5, 0.5))
-    cuts = np.clip(np.rint(begins).astype(np.int64), 1, n_cells - 1)
-    group = np.searchsorted(cuts, np.arange(n_codes), side="right")
+    if n_cells <= n_groups:
+        group = np.arange(n_codes) * n_groups // n_cells
+    else:
+        begins = n_cells / n_groups * (np.arange(1, n_groups) + rng.uniform(-0.5, 0.5))
+        cuts = np.clip(np.rint(begins).astype(np.int64), 1, n_cells - 1)
+        group = np.searchsorted(cuts, np.arange(n_codes), side="right")
     missing = int(domains.missing[feature])
     if missing >= 0:
         group[missing] = rng.integers(0, int(group[n_cells - 1]) + 1)

@@ -19,6 +19,7 @@ from privet.learners.boosting.outline import (
     LARGE_PURE_QUANTILE_LEVELS,
     LARGE_PURE_SIGNAL,
     MANY_FEATURES,
+    MOST_SUMS,
     NOTHING,
     QUANTILE_LEVELS,
     Outline,
@@ -43,11 +44,12 @@ ROUNDS, LARGE_ROUNDS = 20, 40
 
 @dataclass(frozen=True)
 class _Facts:
-    """What decides about grids, beside the signal."""
+    """What decides about grids, beside the signal; of the features that can be split."""
 
     n_features: int
     two_classes: bool
     has_numbers: bool
+    n_sums: int  # of gradients, for one node
     most_categories: int
     put_together: Fraction
 
@@ -68,6 +70,7 @@ class _Facts:
             n_features=n_codes.size,
             two_classes=encoding.n_classes == 2,
             has_numbers=bool(numeric.any()),
+            n_sums=int(np.where(numeric, 1 << LARGE_PURE_QUANTILE_LEVELS, n_codes).sum()) * encoding.n_classes,
             most_categories=int(n_categories.max(initial=0)),
             put_together=Fraction(int((n_categories > 1 << LARGE_GRID // 2).sum()), max(n_codes.size, 1)),
         )
@@ -90,6 +93,8 @@ def with_grids(first: Outline, encoding: Encoding, share: Share, n_rows: int | N
     if signal < least:
         return first
     below = LEVELS_BELOW if signal >= PURE_SIGNAL_FOR_LEVELS_BELOW and levels == LARGE_GRID else 0
+    if facts.n_sums << (levels + below) > MOST_SUMS:
+        below = 0
     rounds = replace(
         first,
         grid=GridOfTwo(levels, apart),

@@ -13,8 +13,9 @@ from privet.privacy.events import Event
 from privet.tables.protocol import Floats, IntArray
 
 LARGEST_VALUE = 2.0  # of a leaf
-UPPER_NODES = 4  # below these nothing keeps a tree from saying nothing
+UPPER_NODES = 4  # the levels down to so many nodes have the margin that is asked for, those below them one of 1
 NEXT_TO_NOTHING = 1e-9  # the curvature of no records
+SMALLEST = 1e-300  # divisor
 
 
 class Newton(Protocol):
@@ -85,6 +86,7 @@ def leaf_values(
     margin : float
         How much of what is seen counts as noise, in units of what noise would give on average: 1 for an unbiased guess.
         Zero where there is no base: the first round must not be shrunk to nothing, and later ones do no worse by it.
+        That is enough for the first two levels; those below them have a margin of 1.
     exact_curvatures : bool
         Whether the noise is in the gradients alone.
     possible : bool array of shape (n_leaves,), optional
@@ -95,37 +97,45 @@ def leaf_values(
     # A curvature below its own noise is known to be small, not how small.
     least = 1e-6 if exact_curvatures else max(noise_deviation, 1e-6)
     curvature = np.maximum(sums[:, loss.n_scores :] / ONE, least) / loss.curvature
-    variance = noise_deviation**2
-    if possible is not None:
-        gradient[~possible], curvature[~possible] = 0.0, NEXT_TO_NOTHING
-    weights = _weights(gradient, curvature, variance, margin)
+    possible = np.ones(len(sums), np.bool_) if possible is None else possible
+    gradient[~possible], curvature[~possible] = 0.0, NEXT_TO_NOTHING
+    variance = np.where(possible, noise_deviation**2, 0.0)[:, np.newaxis]
+    weights = _weights(gradient, curvature, variance, possible[:, np.newaxis], margin)
     steps = _steps(gradient, curvature, weights)
     # Given the weights, steps are linear in the gradients' sums: what each of those adds, one at a time.
     each = _steps_of_units(curvature, weights)
     values = np.clip(learning_rate * steps, -LARGEST_VALUE, LARGEST_VALUE)
-    noise = learning_rate * np.sqrt(variance * (each**2).sum(axis=0))
-    strength = float("inf") if variance == 0 else float((gradient**2).mean()) / variance
+    noise = learning_rate * noise_deviation * np.sqrt((each[possible] ** 2).sum(axis=0))
+    strength = float("inf") if noise_deviation == 0 else float((gradient[possible] ** 2).mean()) / noise_deviation**2
     return LeafValues(values, noise, strength)
 
 
-def _weights(gradient: Floats, curvature: Floats, variance: float, margin: float) -> list[Floats]:
-    """Return by how much each level's effects are shrunk, from the leaves up; the last is the root's."""
+def _weights(
+    gradient: Floats, curvature: Floats, variance: Floats, possible: NDArray[np.bool_], margin: float
+) -> list[Floats]:
+    """Return by how much each level's effects are shrunk, from the leaves up; the last is the root's.
+
+    A node that can have no records has no noise, and a split of which that is a child has no effect.
+    """
     weights = []
     while len(gradient) > 1:
         first, second = curvature[0::2], curvature[1::2]
         whole = first + second
         seen, size = _contrast(gradient, curvature), first * second / whole
-        held = margin if len(gradient) <= UPPER_NODES else 1.0
-        weights.append(_weight(seen, size, variance * (first**2 + second**2) / whole**2, held))
-        # Two noisy sums are added up to one that has twice the noise's variance.
-        gradient, curvature, variance = gradient[0::2] + gradient[1::2], whole, 2 * variance
-    return [*weights, _weight(gradient, curvature, np.full(gradient.shape, variance), margin)]
+        noise = (variance[0::2] * second**2 + variance[1::2] * first**2) / whole**2
+        weights.append(
+            _weight(seen, size, noise, possible[0::2] & possible[1::2], margin if len(gradient) <= UPPER_NODES else 1.0)
+        )
+        gradient, curvature, variance = gradient[0::2] + gradient[1::2], whole, variance[0::2] + variance[1::2]
+        possible = possible[0::2] | possible[1::2]
+    return [*weights, _weight(gradient, curvature, variance, possible, margin)]
 
 
-def _weight(seen: Floats, size: Floats, variance: Floats, margin: float) -> Floats:
-    noise = np.where(size > NEXT_TO_NOTHING, variance, 0.0)
-    effects = max(0.0, float((seen**2 - margin * noise).sum())) / max(float((size**2).sum()), NEXT_TO_NOTHING**2)
-    weight: Floats = size**2 * effects / np.maximum(size**2 * effects + variance, 1e-300)
+def _weight(seen: Floats, size: Floats, variance: Floats, counts: NDArray[np.bool_], margin: float) -> Floats:
+    squares, of_noise = (np.where(counts, of, 0.0) for of in (size**2, variance))
+    effects = max(0.0, float((np.where(counts, seen**2, 0.0) - margin * of_noise).sum()))
+    effects /= max(float((squares * np.ones_like(seen)).sum()), SMALLEST)
+    weight: Floats = squares * effects / np.maximum(squares * effects + variance, SMALLEST)
     return weight
 
 

@@ -250,7 +250,8 @@ class Boosting:
                 leaves = leaf_values(sums, planned.leaves, loss, plan.learning_rate, rounds.margin, possible=possible)
                 annealing.note(leaves.strength)  # where noise prevails, later rounds have larger shares
                 if base.frequencies is None and not isinstance(loss, Huber):  # nothing came before this tree
-                    base = replace(base, frequencies=frequencies_of_leaves(sums, loss))
+                    known = sums if possible is None else sums[possible]
+                    base = replace(base, frequencies=frequencies_of_leaves(known, loss))
                 trees.append(GrownTree(growth.splits, in_fixed_point(leaves.values), leaves.noise))
                 table = growth.table.derive(SCORE_STATE, AddValues(trees[-1].values))
                 counter.add()

@@ -62,4 +62,4 @@ def _lean(
         along = np.linspace(-0.5, 0.5, last - first + 1) if last > first else np.zeros(1)
         places, least = slice(begin + first, begin + last + 1), float(np.abs(sides[side]).min())
         slopes[places] += np.sign(step) * min(2 * most * least, SOFTNESS * abs(step)) * along
-        variance[places] += (2 * SOFTNESS * along * noise[side].max()) ** 2
+        variance[places] += (2 * most * along * noise[side].max()) ** 2
