@@ -77,9 +77,9 @@ class _Facts:
 
 
 def with_grids(first: Outline, encoding: Encoding, share: Share, n_rows: int | None, steps: int) -> Outline:
-    """Return the same beginning, and rounds of trees that are grids where that pays off: for pure epsilon alone."""
+    """Return the same beginning, and rounds of trees that are grids where that pays off, for pure epsilon."""
     facts = _Facts.of(encoding)
-    if share.epsilon is None or n_rows is None or facts.n_features < 2 or facts.put_together > MOST_PUT_TOGETHER:
+    if n_rows is None or facts.n_features < 2 or facts.put_together > MOST_PUT_TOGETHER:
         return first
     signal = signal_of(share, n_rows, steps)
     apart = not (facts.few_features and facts.two_classes)

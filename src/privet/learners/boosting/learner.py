@@ -165,7 +165,7 @@ class Boosting:
         """Divide the budget over bins, base and rounds; the rounds' total is fixed, what each gets is not."""
         outlined = outline if encoding.n_classes else outline_for_regression
         first = outlined(encoding, share, hints.n_rows, terms.steps)
-        if encoding.n_classes and share is not None and self.max_depth is None:
+        if encoding.n_classes and share is not None and share.epsilon is not None and self.max_depth is None:
             first = with_grids(first, encoding, share, hints.n_rows, terms.steps)
 
         def divided(share: Share | None) -> BoostingPlan:
