@@ -128,8 +128,8 @@ class Rounds:
             trees += f", {self.grid}"
         elif self.paired:
             trees += ", the first two splits by one choice"
-        if self.shared_splits:
-            trees += ", one split for each level"
+        if self.shared_splits and (self.grid is None or self.depth > self.grid.levels):
+            trees += ", one split for each level" + (" below" if self.grid is not None else "")
         return trees if self.share is None else f"at most {trees}; fewer and surer ones where the noise asks for it"
 
 
