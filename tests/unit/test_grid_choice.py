@@ -19,6 +19,7 @@ from privet.parameters import public_rng
 from privet.privacy.events import Cost, Event, Mechanism
 from privet.tables import MemoryTable
 from privet.testing import seeded_noise
+from tests.unit import boosting_tables
 
 FEATURES = {
     "x": Numeric(0, 1, bins=5, missing=True),
@@ -31,14 +32,8 @@ FEATURES = {
 }
 
 
-def made_up(names, n_rows=200, n_scores=1, seed=0):
-    """Return a grid of cells, codes, gradients and a table of random records."""
-    encoding = Schema({name: FEATURES[name] for name in names}, classes=[0, 1]).encoding()
-    grid, rng = CellGrid.of(encoding, {}), np.random.default_rng(seed)
-    codes = np.stack([rng.integers(column.n_codes, size=n_rows) for column in encoding.columns]).astype(np.uint8)
-    gradient = rng.integers(-50, 50, size=(n_rows, 2 * n_scores)).astype(np.int32)
-    table = MemoryTable(encoding, codes, np.zeros(n_rows, np.int32)).derive(CELL_STATE, grid.cells)
-    return grid, codes, gradient, table.derive(GRADIENT_STATE, lambda block: gradient[block.rows.astype(np.int64)])
+def made_up(names, n_rows=200, n_scores=1):
+    return boosting_tables.made_up({name: FEATURES[name] for name in names}, n_rows, n_scores)
 
 
 def growth_of(table, grid, n_scores=1):

@@ -155,11 +155,7 @@ class PairGrids:
 
     def sums(self) -> PairSums:
         """Return the kernel that adds up what the scores are made of."""
-        group = np.zeros((len(self.features), max(of.group.size for of in self.features)), np.uint8)
-        for row, of in zip(group, self.features, strict=True):
-            row[: of.group.size] = of.group
-        n_groups = np.array([of.n_groups for of in self.features], np.int64)
-        return PairSums(np.array([of.feature for of in self.features]), group, n_groups, self.n_scores)
+        return PairSums.of(self.features, self.n_scores)
 
     def scores(self, table: Table) -> IntArray:
         """Return the score of every grid, in one row; exact and private. Records have cells and gradients."""

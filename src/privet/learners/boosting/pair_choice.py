@@ -11,10 +11,10 @@ for each tree, gains nothing over that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,6 +141,25 @@ def _add_pairs(
                             of_pair[place + np.uint64(k)] += moves[row, k]
 
 
+class Grouped(Protocol):
+    """A feature whose cells are in groups."""
+
+    @property
+    def feature(self) -> int:
+        """The feature."""
+        ...
+
+    @property
+    def group(self) -> IntArray:
+        """The group of each cell."""
+        ...
+
+    @property
+    def n_groups(self) -> int:
+        """The number of groups."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class PairSums:
     """Add up gradients by the groups of every two features, each with itself as well.
@@ -154,6 +173,15 @@ class PairSums:
     group: NDArray[np.uint8]
     n_groups: IntArray
     n_scores: int
+
+    @classmethod
+    def of(cls, features: Sequence[Grouped], n_scores: int) -> Self:
+        """Return the kernel for these features."""
+        group = np.zeros((len(features), max(of.group.size for of in features)), np.uint8)
+        for row, of in zip(group, features, strict=True):
+            row[: of.group.size] = of.group
+        numbers = np.array([(of.feature, of.n_groups) for of in features], np.int64)
+        return cls(numbers[:, 0].copy(), group, numbers[:, 1].copy(), n_scores)
 
     def __call__(self, block: Block) -> IntArray:
         """Return int64 sums of shape (places of all pairs, n_scores)."""
@@ -244,10 +272,7 @@ class PairCandidates:
 
     def sums(self) -> PairSums:
         """Return the kernel that adds up what the pairs' scores are made of."""
-        group = np.zeros((len(self.features), max(of.group.size for of in self.features)), np.uint8)
-        for row, of in zip(group, self.features, strict=True):
-            row[: of.group.size] = of.group
-        return PairSums(np.array([of.feature for of in self.features]), group, self._n_groups, self.n_scores)
+        return PairSums.of(self.features, self.n_scores)
 
     def scores(self, table: Table) -> IntArray:
         """Return the score of every pair, in one row; exact and private. Records have cells and gradients."""
