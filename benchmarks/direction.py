@@ -13,7 +13,7 @@ Written to ``docs/results``: ``direction.csv`` and ``direction.md``.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from fractions import Fraction
@@ -72,6 +72,8 @@ STEPS = {
 WAYS = (STUMPS, REGRESSION, TREES, *STEPS)
 ZONES = (20, 50, 100, 200, 400, 800, 2_100)
 
+Planned = Callable[[str], AbstractContextManager[object]]
+
 
 def problem_of(name: str, folder: Path) -> Problem:
     """Return a problem of two classes by its name."""
@@ -105,8 +107,10 @@ def planned(way: str) -> AbstractContextManager[object]:
     return mock.patch("privet.learners.boosting.learner.outline", begin)
 
 
-def measure(problem: Problem, n_rows: int, signal: float, repeat: int, way: str) -> tuple[float, float]:
-    """Train once; accuracy and AUC in percent."""
+def measure(
+    problem: Problem, n_rows: int, signal: float, repeat: int, way: str, planned: Planned = planned
+) -> tuple[float, float]:
+    """Train once, planned this way; accuracy and AUC in percent."""
     rows = np.random.default_rng([repeat, n_rows]).permutation(len(problem.labels))
     train, test = rows[:n_rows], rows[n_rows : n_rows + MOST_TESTED]
     epsilon = round(signal / n_rows, 4)

@@ -1,13 +1,14 @@
 """Peers that users would pick beside trees, on the splits of ``accuracy.csv``: where each of them wins, and where not.
 
     python benchmarks/new_peers.py --data FOLDER --tune               # settings, on the tuning sets only
-    python benchmarks/new_peers.py --data FOLDER --splits 2           # goes on where a stopped run was
+    python benchmarks/new_peers.py --data FOLDER --splits 5           # goes on where a stopped run was
     python benchmarks/new_peers.py --data FOLDER --methods "AIM + HistGradientBoosting"    # slow: some sets, one split
     python benchmarks/new_peers.py --data FOLDER --report-only        # writes the page from what is there, and
-                                                       # only of the first --splits
+                                                       # only of the first --splits, or of more where tables are small
 
 Noisy gradient descent for logistic regression, for its additive form and for a network, AdaSSP, and AIM with gradient
-boosting on its synthetic records; ``arena/newcomers.py`` lists them. Rows of the table so far that are not measured
+boosting on its synthetic records; ``arena/newcomers.py`` lists them. Small tables have as many splits as privet's
+quickest learners have there (``accuracy.py``). Rows of the table so far that are not measured
 again stay in it. Written to ``docs/results``: ``new_peers.csv`` and
 ``new_peers.md``, which read ``accuracy.csv`` for everybody else, and ``new_peers_regression.csv``; with ``--tune``
 ``new_peers_tuning.csv``. To have the same rows in ``accuracy.csv``: ``accuracy.py --renew METHOD --splits 2``, with the
@@ -24,7 +25,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from accuracy import DELTA, EPSILONS, selected
+from accuracy import DELTA, EPSILONS, most_splits, selected
 from arena import arguments, data, new_peers_page, picture, ranks, regression
 from arena.cells import Cells
 from arena.filling import fill
@@ -61,7 +62,7 @@ def measure(options: argparse.Namespace, tasks: Sequence[data.Task]) -> None:
         if problem is None:
             continue
         quick = [method for method in methods if method.name != AIM]
-        fill([problem], quick, cells, options.epsilons, options.splits, options.until)
+        fill([problem], quick, cells, options.epsilons, max(options.splits, most_splits(task)), options.until)
         slow = [method for method in methods if method.name == AIM and task.name in (options.tasks or AIM_TASKS)]
         fill([problem], slow, cells, options.epsilons, AIM_SPLITS, options.until)
     numbers, peer = Cells(options.cells / "regression"), GradientPeer("AdaSSP", "statistics", DELTA)
@@ -100,7 +101,8 @@ def main(given: Sequence[str] | None = None) -> int:
     if not options.report_only:
         measure(options, tasks)
     names = {method.name for method in newcomers(DELTA)}
-    measured = [cell for cell in Cells(options.cells) if cell.method in names and cell.split < options.splits]
+    splits = {task.name: max(options.splits, most_splits(task)) for task in tasks}
+    measured = [cell for cell in Cells(options.cells) if cell.method in names and cell.split < splits.get(cell.task, 0)]
     if measured:  # else the table so far stays as it is
         means = ranks.table(measured)
         means["used_to_fix_rules"] = means.task.isin({task.name for task in tasks if task.used_for_tuning})

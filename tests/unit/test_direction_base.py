@@ -15,15 +15,14 @@ from privet.learners.boosting.direction_base import (
     LEAST_SURE,
     SHAKE,
     DirectionBase,
-    SignedColumns,
     SignedSums,
-    column_groups,
 )
 from privet.learners.boosting.gradient_growth import CELL_STATE
 from privet.learners.boosting.grouped_noise import plan_grouped, variance_of_groups
 from privet.learners.boosting.learner import Boosting
 from privet.learners.boosting.outline import DIRECTION_PART, PURE_SIGNAL_FOR_TREES, PURE_SIGNALS_FOR_DIRECTION
 from privet.learners.boosting.rank_counts import FINE
+from privet.learners.boosting.signed_columns import SignedColumns, column_groups
 from privet.mechanisms.release import open_release
 from privet.privacy.events import Mechanism
 from privet.privacy.ledger import Ledger
@@ -55,8 +54,8 @@ def run(table, n_rows, epsilon=1.0):
     return base.run(table, open_release(Ledger(Terms(), allowance)), plan, GRID, start)
 
 
-def test_columns_are_lines_missing_values_categories_and_a_constant():
-    assert column_groups(ENCODING) == (2, 1, 3, 1, 1), "none for a feature of one code"
+def test_columns_are_lines_missing_values_and_categories():
+    assert column_groups(ENCODING) == (2, 1, 3, 1), "none for a feature of one code"
     line = np.array([-FINE, -FINE // 2, 0, FINE // 2, FINE])
     expected = {0: (0, line), 5: (1, [FINE]), 6: (2, [-FINE, FINE])}
     for cell, (column, values) in expected.items():
@@ -64,13 +63,13 @@ def test_columns_are_lines_missing_values_categories_and_a_constant():
         np.testing.assert_array_equal(COLUMNS.value[cell : cell + len(values)], values)
     assert COLUMNS.column[8:11].tolist() == [3, 4, 5]
     assert COLUMNS.value[[8, 9, 10, 11, 12, 13]].tolist() == [FINE, FINE, FINE, 0, -FINE, FINE]
-    np.testing.assert_allclose(COLUMNS.usual, [0.5, 0.05, 1, 1 / 3, 1 / 3, 1 / 3, 1, 1])
+    np.testing.assert_allclose(COLUMNS.usual, [0.5, 0.05, 1, 1 / 3, 1 / 3, 1 / 3, 1])
 
 
 def test_sums_are_those_of_all_records_values_signed_by_their_class():
     rng = np.random.default_rng(0)
     rows, labels = np.array(CODES)[rng.integers(0, len(CODES), 300)], rng.integers(0, 2, 300)
-    expected = np.zeros(COLUMNS.usual.size, dtype=np.int64)
+    expected = np.zeros(COLUMNS.n_columns + 1, dtype=np.int64)
     for row, label in zip(rows, labels, strict=True):
         for cell in GRID.cells.offsets[:-1] + row:
             expected[COLUMNS.column[cell]] += (2 * label - 1) * COLUMNS.value[cell]

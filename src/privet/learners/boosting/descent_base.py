@@ -72,6 +72,8 @@ class DescentBase:
         How many times sums of gradients are released, at equal parts of what the counts of classes leave.
     columns : AdditiveBase
         What the columns are, and how large a record's values in them can be.
+    held : Fraction
+        The part of that which a record has before it counts for less: less noise, where few records are so large.
 
     Notes
     -----
@@ -87,19 +89,21 @@ class DescentBase:
 
     Steps of length r along all records' gradients are stable up to ``2 (1 + m) / L``, with momentum m and L the largest
     curvature. For two classes that is a quarter of the sum of the records' sizes at most, so ``15 / (n c)`` in the
-    columns' units; for more of them it is half of that sum at most, if all columns agree, which they never do.
+    columns' units; for more of them it is half of that sum at most, if all columns agree, which they never do. A record
+    that counts for less has at most the root of c times its size: with half of the largest size held, ``10 / (n c)``.
     """
 
     n_rows: int
     steps: int
     columns: AdditiveBase = field(default_factory=AdditiveBase)
+    held: Fraction = Fraction(1)
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> DescentPlan:
         """Plan noise on the counts of classes, and on the sums of each step."""
         refuse_pure(share)
         for_classes, of_step = (times(share, part) for part in (CLASSES_PART, (1 - CLASSES_PART) / self.steps))
         two = encoding.n_classes == 2
-        largest = self.columns.cap(encoding) * (LARGEST_GRADIENT if two else LARGEST_GRADIENT_MANY_CLASSES) * ONE**2
+        largest = self._cap(encoding) * (LARGEST_GRADIENT if two else LARGEST_GRADIENT_MANY_CLASSES) * ONE**2
         moved = self.columns.most_values(encoding) * (1 if two else encoding.n_classes)
         first = terms.noise("base: gradients, step 1", of_step, l2_squared=largest, signed=True, numbers=moved)
         steps = (replace(first, name=f"base: gradients, step {number + 1}") for number in range(self.steps))
@@ -116,6 +120,7 @@ class DescentBase:
     ) -> BaseTables:
         """Step along noisy gradients, from scores that stand for the classes' shares."""
         design, _ = self.columns.design(table.encoding, grid)
+        design = replace(design, cap=self._cap(table.encoding))
         of_cells = cell_values(design)
         base = at_class_shares(table, release, plan.classes, self.n_rows, start)
         first = base.start
@@ -136,6 +141,10 @@ class DescentBase:
             )
         of_noise: Floats = rate * noise * np.sqrt((of_cells**2).sum(axis=1))
         return replace(base, noise=of_noise)
+
+    def _cap(self, encoding: Encoding) -> int:
+        """Return how large a record can be before it counts for less."""
+        return int(self.held * self.columns.cap(encoding))
 
     def fits(self, encoding: Encoding, signal: float) -> bool:
         """Whether there are few enough columns, and ``n^2 rho`` is enough for noise that can be drawn; all public."""

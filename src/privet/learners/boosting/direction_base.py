@@ -6,10 +6,8 @@ shorter where much of what was released is likely to be noise. Stumps go on from
 
 Where there is little signal this ranks records by what all features say, which one or two stumps cannot. What is seen
 from even odds is not free of how frequent the classes are: where one of them is rare, a feature most of whose values
-are at one end of its range gets a weight for that alone, which stumps then make up for. All columns
-are as large as each other, since cube noise is paid for the largest: a numeric feature has a line from -1 to 1 by its
-rank among its cells, and a missing value a column of its own; a feature of two codes has one column of -1 and 1, one
-of more has a column for each of them; and all records have a constant.
+are at one end of its range gets a weight for that alone, which stumps then make up for. Columns are those of
+`privet.learners.boosting.signed_columns`, and a constant.
 """
 
 from __future__ import annotations
@@ -28,72 +26,16 @@ from privet.learners.boosting.class_shares import shares_of
 from privet.learners.boosting.gradient_growth import CELL_STATE
 from privet.learners.boosting.grouped_noise import plan_grouped
 from privet.learners.boosting.rank_counts import FINE
+from privet.learners.boosting.signed_columns import CONSTANT_GROUP, SignedColumns, column_groups
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms
 from privet.schema.encoding import Encoding
 from privet.tables.protocol import Block, Floats, IntArray, Table
-from privet.trees.structure import FeatureCodes
 
 STABLE, POWER = 4.0, 0.75  # how long the step is: the first over the records' number times their size to this power
 SHAKE = 0.5  # how far its noise may move a usual record's score
 LEAST_SURE = 0.1  # the part of the step that is taken however much of it seems to be noise
-USUAL_MISSING = 0.05  # how many values of a feature are taken to be missing, where some can be
-
-
-@dataclass(frozen=True, eq=False)
-class SignedColumns:
-    """The columns: every cell of a feature has a value in one of them.
-
-    Attributes
-    ----------
-    offsets : int64 array
-        Where each feature's cells begin.
-    column, value : int64 arrays of shape (total number of cells,)
-        The cell's column, and its value there, from -`FINE` to `FINE`.
-    usual : float64 array of shape (n_columns,)
-        The square of a usual record's value in each column, in units of one; the last column is the constant.
-    """
-
-    offsets: IntArray
-    column: IntArray
-    value: IntArray
-    usual: Floats
-
-    @classmethod
-    def of(cls, grid: CellGrid) -> SignedColumns:
-        """Lay out the columns of all features, one after the other, then the constant."""
-        column, value, usual = list[int](), list[int](), list[float]()
-        for feature, n_columns in enumerate(_columns_of(grid.domains)):
-            n_codes, present = int(grid.domains.n_codes[feature]), int(grid.domains.n_cells[feature])
-            places, first = range(n_columns), len(usual)
-            if grid.domains.ordered[feature]:
-                line = np.rint(FINE * np.linspace(-1, 1, present)).astype(np.int64) * (present > 1)
-                missing = n_codes - present
-                column += [first] * present + [first + n_columns - 1] * missing
-                value += [*line.tolist(), *[FINE] * missing]
-                usual += [float((line**2).mean()) / FINE**2] * (n_columns - missing) + [USUAL_MISSING] * missing
-            elif n_columns > 1:
-                column += [first + k for k in places]
-                value += [FINE for _ in places]
-                usual += [1 / n_columns for _ in places]
-            else:
-                column += [first] * n_codes
-                value += [-FINE, FINE] if n_codes == 2 else [0]
-                usual += [1.0 for _ in places]
-        of_cells = np.array([column, value], dtype=np.int64)
-        return cls(grid.cells.offsets, of_cells[0], of_cells[1], np.array([*usual, 1.0]))
-
-
-def _columns_of(domains: FeatureCodes) -> list[int]:
-    """Return how many columns each feature has; none where all records have the same code."""
-    found = list[int]()
-    for ordered, n_codes, n_cells in zip(domains.ordered, domains.n_codes, domains.n_cells, strict=True):
-        if ordered:
-            found.append(int(n_cells > 1) + int(n_codes - n_cells))
-        else:
-            found.append(int(n_codes) if n_codes > 2 else int(n_codes) - 1)
-    return found
 
 
 @compiled
@@ -125,8 +67,8 @@ class SignedSums:
     columns: SignedColumns
 
     def __call__(self, block: Block) -> IntArray:
-        """Return int64 sums of shape (n_columns,)."""
-        of, sums = self.columns, np.zeros(self.columns.usual.size, np.int64)
+        """Return int64 sums of shape (n_columns + 1,), the constant's last."""
+        of, sums = self.columns, np.zeros(self.columns.n_columns + 1, np.int64)
         _add_signs(block.state[CELL_STATE], block.target, of.offsets, of.column, of.value, sums)
         return sums
 
@@ -172,7 +114,8 @@ class DirectionBase:
             return DirectionPlan(self, terms.noise(name, None))
         if share.epsilon is None:
             raise ParameterError("a step in one direction has pure noise: plan it with a share of epsilon")
-        return DirectionPlan(self, plan_grouped(terms, name, share.epsilon, column_groups(encoding), norm=FINE))
+        groups = column_groups(encoding) + CONSTANT_GROUP
+        return DirectionPlan(self, plan_grouped(terms, name, share.epsilon, groups, norm=FINE))
 
     def run(self, table: Table, release: Release, plan: DirectionPlan, grid: CellGrid, start: BaseTables) -> BaseTables:
         """Release the sums, and take the step that they suggest, from even odds."""
@@ -180,7 +123,7 @@ class DirectionBase:
         released = release.noisy(table.aggregate(SignedSums(columns)), plan.sums)
         # a gradient is one half at even odds
         sums, deviations = (np.asarray(of) / (2 * FINE) for of in (released, plan.sums.deviations(released.size)))
-        length = self._length(sums, deviations, columns.usual)
+        length = self._length(sums, deviations, np.append(columns.usual, 1.0))
         shares = shares_of(self.n_rows / 2 + np.array([-1, 1]) * sums[-1], deviations[-1] ** 2, self.n_rows)
         value = columns.value / FINE
         return replace(
@@ -205,8 +148,3 @@ class DirectionBase:
 
     def __str__(self) -> str:
         return "one step of a logistic regression on a line of each numeric feature, and on all categories"
-
-
-def column_groups(encoding: Encoding) -> tuple[int, ...]:
-    """Return the sizes of the groups of columns: one group for each feature that has any, one for the constant."""
-    return *(size for size in _columns_of(FeatureCodes.of(encoding)) if size), 1

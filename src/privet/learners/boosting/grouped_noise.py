@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from privet.privacy.events import Event
+from privet.mechanisms.release import Release
+from privet.privacy.events import Event, Parallel
 from privet.privacy.terms import Terms
-from privet.tables.protocol import Floats
+from privet.tables.protocol import Floats, IntArray
 
 MOST_NUMBERS = 2_000  # of cube noise: with more, its first draw of a process would take many seconds
 
@@ -50,6 +52,28 @@ def plan_grouped(
         return laplace
     cube = terms.cube(name, epsilon, groups=groups, norm=norm, sees=sees)
     return min(cube, laplace, key=lambda event: variance_of_groups(event, groups))
+
+
+def plan_by_class(
+    terms: Terms, name: str, epsilon: Fraction, groups: Sequence[int], n_classes: int, *, norm: int = 1
+) -> tuple[Event, ...]:
+    """Plan such noise on the sums of each class.
+
+    Notes
+    -----
+    *Privacy.* A record is in one class and changes no other's sums, so that classes are parallel (`Parallel`), each at
+    all of epsilon. Where a record is replaced, one leaves the sums of a class and one enters those of the same class or
+    another: two steps, of which each costs half of epsilon. Rows of a unit take as many steps, whatever their classes.
+    """
+    sees = "the records of one class; classes are disjoint"
+    first = plan_grouped(terms, name, epsilon, groups, norm=norm, sees=sees)
+    return tuple(replace(first, name=f"{name}, class {label + 1}") for label in range(n_classes))
+
+
+def released_by_class(sums: IntArray, release: Release, planned: Sequence[Event]) -> IntArray:
+    """Release sums of shape (n_classes, n_numbers), each class with the noise that is planned for it."""
+    with release.parallel(Parallel(tuple(planned))):
+        return np.stack([release.noisy(of, event) for of, event in zip(sums, planned, strict=True)])
 
 
 def variance_of_groups(event: Event, groups: Sequence[int]) -> float:

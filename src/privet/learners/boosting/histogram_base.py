@@ -22,7 +22,7 @@ from privet.compiling import compiled
 from privet.learners.boosting.cells import BaseTables, CellGrid, in_fixed_point
 from privet.learners.boosting.class_shares import drawn_towards, log_shares, shares_of
 from privet.learners.boosting.gradient_growth import CELL_STATE
-from privet.learners.boosting.grouped_noise import plan_grouped, variance_of_groups
+from privet.learners.boosting.grouped_noise import plan_by_class, released_by_class, variance_of_groups
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event, Parallel
 from privet.privacy.terms import Share, Terms
@@ -121,12 +121,10 @@ class HistogramBase:
     Notes
     -----
     *Privacy.* A record adds one to one count of each feature that is measured: the squared L2 sensitivity is the number
-    of these features. For pure epsilon the counts of a class are a release of their own. Records of a class change no
-    other, so classes are parallel, each at all of epsilon; within its class a record changes the counts of each feature
-    by one in L1, which `plan_grouped` pays for. Where a record is replaced, one leaves the counts of a class and one
-    enters those of the same class or another: two steps, of which each costs half of epsilon. Rows of a unit take as
-    many steps, whatever their classes. How many groups the features have that are measured is public, and which
-    features they are is drawn from public randomness. The rest is post-processing.
+    of these features. For pure epsilon the counts of a class are a release of their own, and within its class a record
+    changes the counts of each feature by one in L1: what `plan_by_class` pays for. How many groups the features have
+    that are measured is public, and which features they are is drawn from public randomness. The rest is
+    post-processing.
     """
 
     n_rows: int
@@ -138,10 +136,7 @@ class HistogramBase:
         name, sizes = "base: class histograms", self._sizes_measured(encoding)
         if share is None or share.epsilon is None:
             return HistogramPlan(self, sizes, (terms.noise(name, share, l2_squared=len(sizes)),))
-        sees = "the records of one class; classes are disjoint"
-        first = plan_grouped(terms, name, share.epsilon, sizes, sees=sees)
-        of_classes = (replace(first, name=f"{name}, class {label + 1}") for label in range(encoding.n_classes))
-        return HistogramPlan(self, sizes, tuple(of_classes))
+        return HistogramPlan(self, sizes, plan_by_class(terms, name, share.epsilon, sizes, encoding.n_classes))
 
     def run(
         self,
@@ -248,11 +243,9 @@ def _of_sizes(wanted: tuple[int, ...], sizes: tuple[int, ...], order: IntArray) 
 
 def _released(counts: IntArray, release: Release, plan: HistogramPlan) -> IntArray:
     """Release counts of shape (n_groups, n_classes), with the noise that is planned."""
-    (whole,) = plan.events
-    if not isinstance(whole, Parallel):
-        return release.noisy(counts, whole)
-    with release.parallel(whole):
-        return np.stack([release.noisy(of, event) for of, event in zip(counts.T, plan.counts, strict=True)], axis=1)
+    if len(plan.counts) == 1:
+        return release.noisy(counts, plan.counts[0])
+    return released_by_class(counts.T, release, plan.counts).T
 
 
 def _centred(scores: Floats) -> Floats:

@@ -22,24 +22,25 @@ from privet.learners.boosting.cells import (
     in_fixed_point,
     plan_start,
 )
-from privet.learners.boosting.choice_base import ChoiceBase, ChoicePlan
-from privet.learners.boosting.descent_base import DescentBase, DescentPlan
+from privet.learners.boosting.choice_base import ChoicePlan
+from privet.learners.boosting.class_means_base import ClassMeansPlan
+from privet.learners.boosting.descent_base import DescentPlan
 from privet.learners.boosting.direction_base import DirectionBase, DirectionPlan
 from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE, AddValues
 from privet.learners.boosting.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
 from privet.learners.boosting.grid_outline import with_grids
 from privet.learners.boosting.grown_trees import GrownTree, assemble, grow_tree
-from privet.learners.boosting.histogram_base import HistogramBase, HistogramPlan
+from privet.learners.boosting.histogram_base import HistogramPlan
 from privet.learners.boosting.leaf_values import leaf_values
 from privet.learners.boosting.outline import Outline, outline
 from privet.learners.boosting.pair_choice import are_few_enough
 from privet.learners.boosting.rank_counts import RankPlan
-from privet.learners.boosting.regression_base import RegressionPlan
+from privet.learners.boosting.regression_base import AdditiveBase, RegressionPlan
 from privet.learners.boosting.regression_outline import outline_for_regression
 from privet.learners.boosting.soft_stumps import softened
-from privet.learners.boosting.stepwise_base import StepwisePlan, narrowed
+from privet.learners.boosting.stepwise_base import StepwiseBase, StepwisePlan, narrowed
 from privet.learners.boosting.target_window import CountedWindowPlan, WindowPlan
-from privet.learners.boosting.whitened_base import WhitenedBase, WhitenedPlan
+from privet.learners.boosting.whitened_base import WhitenedPlan
 from privet.mechanisms.release import Release
 from privet.privacy.events import Composition, Event, Sequential
 from privet.privacy.plan import Plan
@@ -54,7 +55,16 @@ from privet.trees.structure import FeatureCodes
 HISTOGRAM_CELLS = 4  # of a numeric feature where class histograms are all that is measured: no more than their groups
 FINE_BINS = 4096  # the public grid on which private quantiles are searched; so fine for the sake of long tails
 
-BasePlan = RegressionPlan | HistogramPlan | StepwisePlan | DescentPlan | DirectionPlan | WhitenedPlan | ChoicePlan
+BasePlan = (
+    RegressionPlan
+    | HistogramPlan
+    | StepwisePlan
+    | DescentPlan
+    | DirectionPlan
+    | ClassMeansPlan
+    | WhitenedPlan
+    | ChoicePlan
+)
 
 
 @dataclass(frozen=True)
@@ -276,10 +286,10 @@ def _plan_base(first: Outline, encoding: Encoding, terms: Terms, share: Share | 
     match first.base:
         case None:
             return None
-        case HistogramBase() | DescentBase() | DirectionBase() | WhitenedBase() | ChoiceBase():
-            return first.base.plan(encoding, terms, share)
-        case _:
+        case AdditiveBase() | StepwiseBase():
             return first.base.plan(encoding, terms, share, first.levels)
+        case _:
+            return first.base.plan(encoding, terms, share)
 
 
 def _cuts(table: Table, release: Release, plan: BoostingPlan) -> dict[int, list[int]]:
@@ -310,6 +320,8 @@ def _base(
         case RegressionPlan(kind):
             base = kind.run(table, release, plan.base, grid, start)
         case DirectionPlan(kind):
+            base = kind.run(table, release, plan.base, grid, start)
+        case ClassMeansPlan(kind):
             base = kind.run(table, release, plan.base, grid, start)
         case StepwisePlan(kind):
             assert isinstance(loss, Huber)

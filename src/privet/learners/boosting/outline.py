@@ -16,6 +16,7 @@ import numpy as np
 
 from privet.learners.boosting.annealing import GridOfTwo
 from privet.learners.boosting.choice_base import ChoiceBase
+from privet.learners.boosting.class_means_base import ClassMeansBase
 from privet.learners.boosting.column_sizes import WEIGHT
 from privet.learners.boosting.descent_base import DescentBase
 from privet.learners.boosting.direction_base import DirectionBase
@@ -47,6 +48,7 @@ SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
 MANY_FEATURES = 16  # with more, no products of columns for two classes with a hint, nor for a number with pure epsilon
 
 # Pure epsilon: from which n epsilon on something pays off.
+PURE_SIGNAL_FOR_STUMPS = 15  # two classes: below, hardly more than the larger class can be known
 PURE_SIGNAL_FOR_TREES, PURE_SIGNAL_FOR_TREES_MANY_FEATURES = 50, 2_000  # two classes: trees in place of stumps
 PURE_SIGNALS_FOR_DIRECTION = (100, 400)  # the same, not many features: in between a step comes before them
 PURE_SIGNAL_FOR_ROUNDS = 1_500  # many classes: any rounds
@@ -59,7 +61,9 @@ SIGNAL_FOR_ZCDP, SIGNAL_FOR_ZCDP_MANY_FEATURES = 800, 400  # two classes: below,
 SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
 # The strength of a signal (`strength_of`) between which gradient descent does best: many classes, alone; two classes
 # of many features, before stumps.
-STRENGTHS_MANY_CLASSES, STRENGTHS_TWO_CLASSES = (60, 30_000), (500, 30_000)
+STRENGTHS_MANY_CLASSES, STRENGTHS_TWO_CLASSES = (60, 30_000), (300, 30_000)
+# Many features: below this strength descent in lines alone, of records that are held within half of their size.
+STRENGTH_FOR_BENDS, LINES_PART, HELD = 5_000, Fraction(2, 5), Fraction(1, 2)
 STRENGTHS_FEW_FEATURES = (300, 60_000)  # two classes of few features: descent alone; before trees beyond
 # From which strength on descent gets less before trees, in proportion: many classes, two classes of few features and of
 # many.
@@ -73,6 +77,18 @@ MOST_SUMS, MOST_CELLS = 1 << 23, 256  # of the nodes of one level, and of a feat
 SIGNAL_FOR_EACH_COLUMN = 5_000  # two classes with many features: a base by gradient descent
 
 
+Base = (
+    AdditiveBase
+    | HistogramBase
+    | StepwiseBase
+    | DescentBase
+    | DirectionBase
+    | ClassMeansBase
+    | WhitenedBase
+    | ChoiceBase
+)
+
+
 @dataclass(frozen=True)
 class Outline:
     """What is decided from public facts alone.
@@ -83,7 +99,7 @@ class Outline:
         Of the budget; what is left is for the rounds. Without a base, its part is for a start that all records share.
     levels : int
         How many times the cells of a numeric feature are halved. Zero for cells that are public.
-    base : AdditiveBase, HistogramBase, StepwiseBase, DescentBase, DirectionBase, WhitenedBase, ChoiceBase or None
+    base : Base or None
         The base.
     n_trees, depth : int
         The most rounds, and the levels of their trees; no rounds where there are no trees.
@@ -104,7 +120,7 @@ class Outline:
     bins_part: Fraction
     base_part: Fraction
     levels: int
-    base: AdditiveBase | HistogramBase | StepwiseBase | DescentBase | DirectionBase | WhitenedBase | ChoiceBase | None
+    base: Base | None
     n_trees: int = 0
     depth: int = 0
     split_part: Fraction = Fraction(1, 2)
@@ -171,7 +187,7 @@ def _rounds_alone(depth: int, n_trees: int = 16) -> Outline:
     return Outline(NOTHING, NOTHING, 0, None, n_trees, depth, SPLIT_PART)
 
 
-def _base_alone(base: HistogramBase) -> Outline:
+def _base_alone(base: HistogramBase | ClassMeansBase) -> Outline:
     return Outline(NOTHING, ALL, 0, base)
 
 
@@ -279,7 +295,9 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
 
 
 def _pure_two_classes(encoding: Encoding, signal: float, n_rows: int) -> Outline:
-    """Return stumps, then trees; where there are few features, a step before these at first, a regression at last."""
+    """Return class means, stumps, then trees; of few features a step before these at first, a regression at last."""
+    if signal < PURE_SIGNAL_FOR_STUMPS:
+        return _base_alone(ClassMeansBase(n_rows))
     few_features, (few, enough) = encoding.n_features <= MANY_FEATURES, PURE_SIGNALS_FOR_DIRECTION
     regression = _regression(encoding, "l1") if few_features else None
     if signal >= LARGE_PURE_SIGNAL:
@@ -342,8 +360,11 @@ def _two_classes_many_features(encoding: Encoding, signal: float, n_rows: int) -
         turned = _turned(encoding, signal * float(TURNED_PART_BEFORE_STUMPS), n_rows)
         if turned is not None:
             return Outline(BINS_PART, TURNED_PART_BEFORE_STUMPS, 0, turned, 16, 1, ranks=ranks)
+        part = DESCENT_PART_BEFORE_STUMPS
+        if strength < STRENGTH_FOR_BENDS:
+            part, descent = LINES_PART, DescentBase(n_rows, DESCENT_STEPS_LONG, AdditiveBase(bends=False), HELD)
         if descent.fits(encoding, signal):
-            return Outline(BINS_PART, DESCENT_PART_BEFORE_STUMPS, 0, descent, 16, 1, ranks=ranks)
+            return Outline(BINS_PART, part, 0, descent, 16, 1, ranks=ranks)
     if signal < SIGNAL_FOR_TREES_TWO_CLASSES:
         return _rounds_alone(1)
     large = signal > LARGE_SIGNAL
