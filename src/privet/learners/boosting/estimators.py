@@ -143,7 +143,8 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     private quantiles, one selection of range one for each feature and level, or counts of halves, of which a record
     moves one for each feature and level by one (`privet.learners.boosting.rank_counts`). *Base*: class histograms, of
     which a record changes one count for each feature by one, those of its own class, so that classes see disjoint
-    records; or one sum of each column, signed by class (`privet.learners.boosting.direction_base`); or sums of products
+    records; or one sum of each column, signed by class (`privet.learners.boosting.direction_base`); or how frequent the
+    classes are and the sums of each (`privet.learners.boosting.class_means_base`); or sums of products
     of columns, and of columns with the target, for which a record's values are held within a fixed size
     (`privet.learners.boosting.regression_base`); or sums of columns times gradients, step by step
     (`privet.learners.boosting.descent_base`), in columns that released products have turned where there is enough
