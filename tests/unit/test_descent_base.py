@@ -36,12 +36,13 @@ GRID = CellGrid.of(ENCODING, {})
 LOSS = Logistic("l2")
 OF_THREE = Schema(SCHEMA.features, classes=[0, 1, 2]).encoding(8)
 SOFTMAX = Softmax(3, "l2")
+ANY = DescentBase(100, 4)
 
 
-def tabled(rows, labels, encoding=ENCODING, bends=True):
+def tabled(rows, labels, encoding=ENCODING, base=ANY):
     codes = np.array(rows, dtype=np.uint8).reshape(-1, 2).T.copy()
     table = MemoryTable(encoding, codes, np.array(labels, dtype=np.int32)).derive(CELL_STATE, GRID.cells)
-    return table.derive(FACTOR_STATE, RecordFactors(AdditiveBase("l2", bends).design(encoding, GRID)[0]))
+    return table.derive(FACTOR_STATE, RecordFactors(base.design(encoding, GRID)))
 
 
 def start_at(*scores, encoding=ENCODING):
@@ -55,17 +56,18 @@ def run(base, table, allowance, plan=None, loss=LOSS):
     return base.run(table, open_release(Ledger(Terms(), allowance)), plan, GRID, start, loss)
 
 
+@pytest.mark.parametrize("held", [Fraction(1), Fraction(1, 2)])
 @pytest.mark.parametrize("bends", [False, True])
 @pytest.mark.parametrize("terms", [Terms(), Terms("replace"), Terms("label", 2, "id")], ids=str)
-def test_no_record_moves_what_is_released_by_more_than_is_paid_for(terms, bends):
+def test_no_record_moves_what_is_released_by_more_than_is_paid_for(terms, bends, held):
     """Every record there can be, of either class, from scores on both sides."""
-    base = DescentBase(100, 4, AdditiveBase("l2", bends))
+    base = DescentBase(100, 4, AdditiveBase("l2", bends), held)
     plan = base.plan(ENCODING, terms, Allowance.of(1.0, 1e-6).whole)
-    kernel, farthest = ColumnGradients(base.columns.design(ENCODING, GRID)[0]), 0
+    kernel, farthest = ColumnGradients(base.design(ENCODING, GRID)), 0
     for score in (-3.0, 0.0, 0.4, 9.0):
         moved = np.stack(
             [
-                with_gradients(tabled([row], [label], bends=bends), start_at(score), GRID, LOSS).aggregate(kernel)[:, 0]
+                with_gradients(tabled([row], [label], base=base), start_at(score), GRID, LOSS).aggregate(kernel)[:, 0]
                 for row, label in product(CODES, (0, 1))
             ]
         ).astype(object)
@@ -216,7 +218,9 @@ def base_for(schema=WIDE, n_rows=5_000, delta=1e-6):
 def test_two_classes_with_many_features_and_enough_signal_begin_with_descent():
     assert "turned" in str(base_for().base)
     assert "60 steps of gradient descent" in str(base_for(n_rows=700).base), "before stumps"
-    assert base_for(n_rows=300) is None, "too little signal"
+    assert base_for(n_rows=150) is None, "too little signal"
+    assert (base_for(n_rows=300).base.columns.bends, base_for(n_rows=300).base.held) == (False, Fraction(1, 2))
+    assert base_for(n_rows=300).base.n_rows == 300
     assert base_for(delta=0.0) is None, "Laplace noise would have to pay for every column"
     few = Schema({f"x{k}": Numeric(0, 1) for k in range(16)}, classes=[0, 1])
     assert "turned" in str(base_for(few).base)

@@ -119,8 +119,7 @@ class DescentBase:
         loss: Logistic | Softmax,
     ) -> BaseTables:
         """Step along noisy gradients, from scores that stand for the classes' shares."""
-        design, _ = self.columns.design(table.encoding, grid)
-        design = replace(design, cap=self._cap(table.encoding))
+        design = self.design(table.encoding, grid)
         of_cells = cell_values(design)
         base = at_class_shares(table, release, plan.classes, self.n_rows, start)
         first = base.start
@@ -141,6 +140,11 @@ class DescentBase:
             )
         of_noise: Floats = rate * noise * np.sqrt((of_cells**2).sum(axis=1))
         return replace(base, noise=of_noise)
+
+    def design(self, encoding: Encoding, grid: CellGrid) -> Design:
+        """Return what each cell puts into which columns, and how large a record can be before it counts for less."""
+        whole, _ = self.columns.design(encoding, grid)
+        return replace(whole, cap=self._cap(encoding))
 
     def _cap(self, encoding: Encoding) -> int:
         """Return how large a record can be before it counts for less."""

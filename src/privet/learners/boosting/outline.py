@@ -61,9 +61,10 @@ SIGNAL_FOR_ZCDP, SIGNAL_FOR_ZCDP_MANY_FEATURES = 800, 400  # two classes: below,
 SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
 # The strength of a signal (`strength_of`) between which gradient descent does best: many classes, alone; two classes
 # of many features, before stumps.
-STRENGTHS_MANY_CLASSES, STRENGTHS_TWO_CLASSES = (60, 30_000), (300, 30_000)
-# Many features: below this strength descent in lines alone, of records that are held within half of their size.
-STRENGTH_FOR_BENDS, LINES_PART, HELD = 5_000, Fraction(2, 5), Fraction(1, 2)
+STRENGTHS_MANY_CLASSES, STRENGTHS_TWO_CLASSES = (60, 30_000), (100, 30_000)
+# Many features: below the first of these strengths descent is in lines, of records held within half of their size;
+# below the second nothing comes after it.
+STRENGTH_FOR_BENDS, STRENGTH_FOR_STUMPS, LINES_PART, HELD = 5_000, 1_000, Fraction(2, 5), Fraction(1, 2)
 STRENGTHS_FEW_FEATURES = (300, 60_000)  # two classes of few features: descent alone; before trees beyond
 # From which strength on descent gets less before trees, in proportion: many classes, two classes of few features and of
 # many.
@@ -352,19 +353,19 @@ def _two_classes_few_features(encoding: Encoding, signal: float, n_rows: int) ->
 
 
 def _two_classes_many_features(encoding: Encoding, signal: float, n_rows: int) -> Outline:
-    """Return descent before stumps, which find what is in a single feature of many; stumps alone where it is lost."""
+    """Return descent, and stumps after it, which find what is in a single feature; stumps alone where it is lost."""
     strength, ranks = strength_of(encoding, signal), RankCounts(n_rows)
-    descent = DescentBase(n_rows, DESCENT_STEPS_LONG)
     few, enough = STRENGTHS_TWO_CLASSES
     if few <= strength < enough:
         turned = _turned(encoding, signal * float(TURNED_PART_BEFORE_STUMPS), n_rows)
         if turned is not None:
             return Outline(BINS_PART, TURNED_PART_BEFORE_STUMPS, 0, turned, 16, 1, ranks=ranks)
-        part = DESCENT_PART_BEFORE_STUMPS
+        descent, part = DescentBase(n_rows, DESCENT_STEPS_LONG), DESCENT_PART_BEFORE_STUMPS
         if strength < STRENGTH_FOR_BENDS:
-            part, descent = LINES_PART, DescentBase(n_rows, DESCENT_STEPS_LONG, AdditiveBase(bends=False), HELD)
+            descent, part = replace(descent, columns=AdditiveBase(bends=False), held=HELD), LINES_PART
         if descent.fits(encoding, signal):
-            return Outline(BINS_PART, part, 0, descent, 16, 1, ranks=ranks)
+            alone = strength < STRENGTH_FOR_STUMPS
+            return _descent_alone(descent) if alone else Outline(BINS_PART, part, 0, descent, 16, 1, ranks=ranks)
     if signal < SIGNAL_FOR_TREES_TWO_CLASSES:
         return _rounds_alone(1)
     large = signal > LARGE_SIGNAL
