@@ -201,9 +201,10 @@ def page(table: pd.DataFrame) -> str:
         "that is planned without it); for more classes, of class histograms alone, or of pure ones.",
         "",
         f"The outline takes descent alone for more classes from {few} to {enough:,}, then descent before trees; for "
-        f"two classes of more than {outline.MANY_FEATURES} features descent before stumps from {few_two} to "
-        f"{enough_two:,} (`few_features.md` has the others). That was chosen on such samples, so this is not a test "
-        "of it. pol is shown apart: one or two of its 48 features decide, by a threshold.",
+        f"two classes of more than {outline.MANY_FEATURES} features descent from {few_two} to {enough_two:,}, with "
+        f"stumps after it from {outline.STRENGTH_FOR_STUMPS:,} on (`lines.md` has its columns below "
+        f"{outline.STRENGTH_FOR_BENDS:,}, `few_features.md` the others). That was chosen on such samples, so this is "
+        "not a test of it. pol is shown apart: one or two of its 48 features decide, by a threshold.",
         "",
         "| strength | two classes: alone | before stumps | samples | without pol: alone | before stumps | "
         "more classes: alone | before trees | samples |",
