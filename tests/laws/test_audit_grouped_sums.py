@@ -184,7 +184,8 @@ def test_sums_in_groups_before_a_round_stay_within_the_claim(base, factor, neigh
     watched = subject(neighbours, classes_of(base), before_a_round(base), monkeypatch)
     found = exact_audit(watched, 2)
     assert not found.refuted
-    assert found.loss > 0.4 * found.claimed
+    # class means of much noise saturate the scores that the round starts from, which leaves it less to lose
+    assert found.loss > (0.4 if isinstance(base, ClassMeansBase) else 0.5) * found.claimed
 
 
 @EACH

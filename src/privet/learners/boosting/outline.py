@@ -60,7 +60,7 @@ PURE_SIGNAL_FOR_EACH_FEATURE, FEWEST_FEATURES = 25, 3  # many classes: where the
 SIGNAL_FOR_ZCDP, SIGNAL_FOR_ZCDP_MANY_FEATURES = 800, 400  # two classes: below, so few questions that pure epsilon wins
 SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
 # The strength of a signal (`strength_of`) between which gradient descent does best: many classes, alone; two classes
-# of many features, before stumps.
+# of many features, alone and then before stumps.
 STRENGTHS_MANY_CLASSES, STRENGTHS_TWO_CLASSES = (60, 30_000), (100, 30_000)
 # Many features: below the first of these strengths descent is in lines, of records held within half of their size;
 # below the second nothing comes after it.
