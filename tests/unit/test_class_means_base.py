@@ -11,7 +11,7 @@ from privet import BoostingClassifier, Categorical, Numeric, Schema
 from privet.errors import ParameterError
 from privet.estimators.learning import Hints
 from privet.learners.boosting.cells import CellGrid, without_base
-from privet.learners.boosting.class_means_base import CLASSES_PART, STEEPNESS, ClassMeansBase, ClassSums
+from privet.learners.boosting.class_means_base import CLASSES_PART, STEEPNESS, ClassMeansBase
 from privet.learners.boosting.gradient_growth import CELL_STATE
 from privet.learners.boosting.grouped_noise import plan_by_class
 from privet.learners.boosting.learner import Boosting
@@ -19,7 +19,7 @@ from privet.learners.boosting.outline import (
     PURE_SIGNAL_FOR_STUMPS,
 )
 from privet.learners.boosting.rank_counts import FINE
-from privet.learners.boosting.signed_columns import SignedColumns, column_groups
+from privet.learners.boosting.signed_columns import ClassSums, SignedColumns, column_groups
 from privet.mechanisms.release import open_release
 from privet.privacy.events import Mechanism
 from privet.privacy.ledger import Ledger
@@ -80,10 +80,11 @@ def test_columns_are_lines_missing_values_and_categories():
 def test_sums_are_those_of_each_class_records():
     rng = np.random.default_rng(0)
     rows, labels = np.array(CODES)[rng.integers(0, len(CODES), 300)], rng.integers(0, 2, 300)
-    expected = np.zeros((2, COLUMNS.n_columns), dtype=np.int64)
+    expected = np.zeros((2, COLUMNS.n_columns + 1), dtype=np.int64)
     for row, label in zip(rows, labels, strict=True):
         for cell in GRID.cells.offsets[:-2] + row[:-1]:  # the last feature has no column
             expected[label, COLUMNS.column[cell]] += COLUMNS.value[cell]
+        expected[label, -1] += FINE
     np.testing.assert_array_equal(tabled(rows, labels).aggregate(ClassSums(COLUMNS)), expected)
 
 

@@ -11,64 +11,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privet.compiling import compiled
 from privet.errors import ParameterError
 from privet.learners.boosting.cells import BaseTables, CellGrid, held_frequencies, in_fixed_point
-from privet.learners.boosting.class_shares import ClassCounts, log_shares, shares_of
-from privet.learners.boosting.gradient_growth import CELL_STATE
+from privet.learners.boosting.class_shares import log_shares, shares_of
 from privet.learners.boosting.grouped_noise import plan_by_class, released_by_class
 from privet.learners.boosting.rank_counts import FINE
-from privet.learners.boosting.signed_columns import SignedColumns, column_groups
+from privet.learners.boosting.signed_columns import ClassSums, SignedColumns, column_groups
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event, Parallel
 from privet.privacy.terms import Share, Terms, times
 from privet.schema.encoding import Encoding
-from privet.tables.protocol import Block, Floats, IntArray, Table
+from privet.tables.protocol import Floats, IntArray, Table
 
 STEEPNESS = 2.0  # of a numeric feature's line, since values are mostly nearer to each other than their public range
 SLOPE = 3.0  # over the root of the features' number, since features are not independent
 LEAST_SURE = 0.05  # the part of the slope that is taken however much of it seems to be noise
 CLASSES_PART = Fraction(1, 2)  # of the budget, for how frequent the classes are
-
-
-@compiled
-def _add_by_class(
-    cells: NDArray[Any],
-    target: NDArray[np.int32],
-    offsets: IntArray,
-    column: IntArray,
-    value: IntArray,
-    sums: IntArray,
-) -> None:
-    for row in range(cells.shape[0]):
-        of_class = sums[1 if target[row] == 1 else 0]
-        for feature in range(cells.shape[1]):
-            cell = offsets[feature] + np.int64(cells[row, feature])
-            if value[cell] != 0:
-                of_class[column[cell]] += value[cell]
-
-
-@dataclass(frozen=True, eq=False)
-class ClassSums:
-    """Add up the values in all columns of each class's records.
-
-    Notes
-    -----
-    *Privacy.* A record has one value of each feature, all in its class; see `ClassMeansBase`.
-    """
-
-    columns: SignedColumns
-
-    def __call__(self, block: Block) -> IntArray:
-        """Return int64 sums of shape (2, n_columns)."""
-        of, sums = self.columns, np.zeros((2, self.columns.n_columns), np.int64)
-        _add_by_class(block.state[CELL_STATE], block.target, of.offsets, of.column, of.value, sums)
-        return sums
 
 
 @dataclass(frozen=True)
@@ -133,7 +94,9 @@ class ClassMeansBase:
         self, table: Table, release: Release, plan: ClassMeansPlan, grid: CellGrid, start: BaseTables
     ) -> BaseTables:
         """Release both, and score columns by how far the class means lie apart."""
-        shares, columns = self._shares(table, release, plan.classes), SignedColumns.of(grid, STEEPNESS)
+        columns = SignedColumns.of(grid, STEEPNESS)
+        by_class = table.aggregate(ClassSums(columns))
+        shares = self._shares(by_class[:, -1], release, plan.classes)
         base = replace(
             start,
             start=start.start + in_fixed_point(log_shares(shares)),
@@ -142,7 +105,7 @@ class ClassMeansBase:
         )
         if not plan.sums:
             return base
-        sums = released_by_class(table.aggregate(ClassSums(columns)), release, plan.sums) / FINE
+        sums = released_by_class(np.ascontiguousarray(by_class[:, :-1]), release, plan.sums) / FINE
         deviations = np.array(plan.sums[0].deviations(columns.n_columns)) / FINE
         weights, centre, spread = self._discriminant(sums, deviations, shares, columns)
         value, slope = columns.value / FINE, SLOPE / math.sqrt(len(grid.domains.n_codes))
@@ -153,9 +116,9 @@ class ClassMeansBase:
             noise=slope * np.abs(value) * spread[columns.column],
         )
 
-    def _shares(self, table: Table, release: Release, planned: Event) -> Floats:
+    def _shares(self, counts: IntArray, release: Release, planned: Event) -> Floats:
         """Release how many more records the second class has than the first, and return the classes' shares."""
-        (more,) = release.noisy(np.diff(table.aggregate(ClassCounts(2))), planned) / (2 * FINE)
+        (more,) = release.noisy(np.diff(counts), planned) / (2 * FINE)
         sizes = self.n_rows / 2 + np.array([-more, more])
         return shares_of(sizes, (planned.deviation / (2 * FINE)) ** 2, self.n_rows)
 

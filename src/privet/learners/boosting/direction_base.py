@@ -14,63 +14,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privet.compiling import compiled
 from privet.errors import ParameterError
 from privet.learners.boosting.cells import BaseTables, CellGrid, held_frequencies, in_fixed_point
 from privet.learners.boosting.class_shares import shares_of
-from privet.learners.boosting.gradient_growth import CELL_STATE
 from privet.learners.boosting.grouped_noise import plan_grouped
 from privet.learners.boosting.rank_counts import FINE
-from privet.learners.boosting.signed_columns import CONSTANT_GROUP, SignedColumns, column_groups
+from privet.learners.boosting.signed_columns import CONSTANT_GROUP, ClassSums, SignedColumns, column_groups
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms
 from privet.schema.encoding import Encoding
-from privet.tables.protocol import Block, Floats, IntArray, Table
+from privet.tables.protocol import Floats, Table
 
 STABLE, POWER = 4.0, 0.75  # how long the step is: the first over the records' number times their size to this power
 SHAKE = 0.5  # how far its noise may move a usual record's score
 LEAST_SURE = 0.1  # the part of the step that is taken however much of it seems to be noise
-
-
-@compiled
-def _add_signs(
-    cells: NDArray[Any],
-    target: NDArray[np.int32],
-    offsets: IntArray,
-    column: IntArray,
-    value: IntArray,
-    sums: IntArray,
-) -> None:
-    for row in range(cells.shape[0]):
-        sign = 1 if target[row] == 1 else -1
-        for feature in range(cells.shape[1]):
-            cell = offsets[feature] + np.int64(cells[row, feature])
-            sums[column[cell]] += sign * value[cell]
-        sums[-1] += sign * FINE
-
-
-@dataclass(frozen=True, eq=False)
-class SignedSums:
-    """Add up the values in all columns: as they are for records of the second class, negated for all others.
-
-    Notes
-    -----
-    *Privacy.* A record has one value of each feature, and the constant; see `DirectionBase`.
-    """
-
-    columns: SignedColumns
-
-    def __call__(self, block: Block) -> IntArray:
-        """Return int64 sums of shape (n_columns + 1,), the constant's last."""
-        of, sums = self.columns, np.zeros(self.columns.n_columns + 1, np.int64)
-        _add_signs(block.state[CELL_STATE], block.target, of.offsets, of.column, of.value, sums)
-        return sums
 
 
 @dataclass(frozen=True)
@@ -120,7 +81,7 @@ class DirectionBase:
     def run(self, table: Table, release: Release, plan: DirectionPlan, grid: CellGrid, start: BaseTables) -> BaseTables:
         """Release the sums, and take the step that they suggest, from even odds."""
         columns = SignedColumns.of(grid)
-        released = release.noisy(table.aggregate(SignedSums(columns)), plan.sums)
+        released = release.noisy(np.diff(table.aggregate(ClassSums(columns)), axis=0)[0], plan.sums)
         # a gradient is one half at even odds
         sums, deviations = (np.asarray(of) / (2 * FINE) for of in (released, plan.sums.deviations(released.size)))
         length = self._length(sums, deviations, np.append(columns.usual, 1.0))

@@ -9,13 +9,17 @@ record moves one by at most one. All records have a constant, a group by itself,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from privet.compiling import compiled
 from privet.learners.boosting.cells import CellGrid
+from privet.learners.boosting.gradient_growth import CELL_STATE
 from privet.learners.boosting.rank_counts import FINE
 from privet.schema.encoding import Encoding
-from privet.tables.protocol import Floats, IntArray
+from privet.tables.protocol import Block, Floats, IntArray
 from privet.trees.structure import FeatureCodes
 
 USUAL_MISSING = 0.05  # how many values of a feature are taken to be missing, where some can be
@@ -76,6 +80,42 @@ class SignedColumns:
                 middle += [0.0 for _ in places]
         of_cells = np.array([column, value], dtype=np.int64)
         return cls(grid.cells.offsets, of_cells[0], of_cells[1], np.array(usual), np.array(middle))
+
+
+@compiled
+def _add_by_class(
+    cells: NDArray[Any],
+    target: NDArray[np.int32],
+    offsets: IntArray,
+    column: IntArray,
+    value: IntArray,
+    sums: IntArray,
+) -> None:
+    for row in range(cells.shape[0]):
+        of_class = sums[1 if target[row] == 1 else 0]
+        for feature in range(cells.shape[1]):
+            cell = offsets[feature] + np.int64(cells[row, feature])
+            of_class[column[cell]] += value[cell]
+        of_class[-1] += FINE
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSums:
+    """Add up the values in all columns, and the constant, of each of two classes' records.
+
+    Notes
+    -----
+    *Privacy.* A record has one value of each feature, and the constant, all in its class: see `DirectionBase` and
+    `ClassMeansBase`, which release the difference of the two, and each of them.
+    """
+
+    columns: SignedColumns
+
+    def __call__(self, block: Block) -> IntArray:
+        """Return int64 sums of shape (2, n_columns + 1), the constant's last."""
+        of, sums = self.columns, np.zeros((2, self.columns.n_columns + 1), np.int64)
+        _add_by_class(block.state[CELL_STATE], block.target, of.offsets, of.column, of.value, sums)
+        return sums
 
 
 def columns_of(domains: FeatureCodes) -> list[int]:
