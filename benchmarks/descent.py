@@ -29,7 +29,7 @@ from arena.data import Problem, Task
 from privet.learners.boosting import outline
 from privet.learners.boosting.descent_base import DescentBase
 from privet.learners.boosting.histogram_base import HistogramBase
-from privet.learners.boosting.outline import Outline
+from privet.learners.boosting.outlined import Outline
 from privet.learners.boosting.rank_counts import RankCounts
 from privet.privacy.terms import Share
 from privet.schema.domains import Categorical, Numeric

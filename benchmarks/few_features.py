@@ -26,7 +26,7 @@ import descent
 from arena import arguments
 from arena.data import Problem, Task
 from privet.learners.boosting import outline
-from privet.learners.boosting.outline import Outline
+from privet.learners.boosting.outlined import Outline
 from privet.learners.boosting.rank_counts import RankCounts
 from privet.learners.boosting.whitened_base import WhitenedBase
 from privet.privacy.terms import Share

@@ -30,7 +30,8 @@ import privet
 from arena import arguments, data, made_up
 from arena.data import Problem, Task
 from privet.learners.boosting import learner
-from privet.learners.boosting.outline import MANY_FEATURES, Outline, outline
+from privet.learners.boosting.outline import outline
+from privet.learners.boosting.outlined import MANY_FEATURES, Outline
 from privet.learners.boosting.regression_base import AdditiveBase
 from privet.testing import seeded_noise
 

@@ -24,7 +24,7 @@ from arena.data import Problem
 from arena.ours import Ours
 from boosting_regression import of_frame
 from privet.learners.boosting import regression_outline
-from privet.learners.boosting.outline import Outline
+from privet.learners.boosting.outlined import Outline
 from privet.schema.encoding import Encoding
 from small_regression import friedman
 

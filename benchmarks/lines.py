@@ -30,7 +30,8 @@ from arena import arguments, tables_of_r
 from arena.data import Problem
 from privet.learners.boosting import outline
 from privet.learners.boosting.descent_base import DescentBase
-from privet.learners.boosting.outline import ALL, BINS_PART, DESCENT_STEPS_LONG, NOTHING, SPLIT_PART, Outline
+from privet.learners.boosting.outline import BINS_PART, DESCENT_STEPS_LONG
+from privet.learners.boosting.outlined import ALL, NOTHING, SPLIT_PART, Outline
 from privet.learners.boosting.rank_counts import RankCounts
 from privet.learners.boosting.regression_base import AdditiveBase
 from privet.privacy.terms import Allowance, Share

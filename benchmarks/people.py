@@ -23,7 +23,7 @@ from arena import arguments, tables_of_r
 from arena.cells import measures
 from arena.gradient_peers import gradient_peers
 from arena.ours import Ours
-from privet.learners.boosting.outline import MANY_FEATURES
+from privet.learners.boosting.outlined import MANY_FEATURES
 
 DELTA, EPSILONS = 1e-6, (0.1, 0.5, 1.0)
 OURS, PEERS = "Boosting", ("DP-GD logistic", "DP-GD network")

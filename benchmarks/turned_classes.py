@@ -25,7 +25,7 @@ from arena.data import Problem
 from descent import SAMPLES, cells, measure, problem_of, strength_of
 from privet.learners.boosting import outline
 from privet.learners.boosting.descent_base import DescentBase
-from privet.learners.boosting.outline import Outline
+from privet.learners.boosting.outlined import Outline
 from privet.learners.boosting.rank_counts import RankCounts
 from privet.learners.boosting.regression_base import AdditiveBase
 from privet.learners.boosting.whitened_base import WhitenedBase

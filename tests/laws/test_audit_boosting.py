@@ -26,7 +26,7 @@ from privet.learners.boosting.gradient_growth import CELL_STATE, NODE_STATE, All
 from privet.learners.boosting.gradients import ONE
 from privet.learners.boosting.histogram_base import HistogramBase
 from privet.learners.boosting.learner import Boosting, loss_of
-from privet.learners.boosting.outline import SPLIT_PART, Outline
+from privet.learners.boosting.outlined import SPLIT_PART, Outline
 from privet.learners.boosting.rank_counts import RankCounts
 from privet.learners.boosting.regression_base import AdditiveBase, PairMoments, TargetMoments
 from privet.mechanisms.release import Release, drawn

@@ -19,11 +19,14 @@ from privet.audit.exact import exact_audit
 from privet.audit.pure_noise import length
 from privet.estimators.learning import Hints
 from privet.learners.boosting import direction_base, grouped_noise
+from privet.learners.boosting.class_means import ClassMeans
 from privet.learners.boosting.class_means_base import ClassMeansBase
 from privet.learners.boosting.direction_base import DirectionBase
+from privet.learners.boosting.frequencies_base import FrequenciesBase
 from privet.learners.boosting.histogram_base import HistogramBase
 from privet.learners.boosting.learner import Boosting
-from privet.learners.boosting.outline import SPLIT_PART, Outline
+from privet.learners.boosting.outlined import SPLIT_PART, Outline
+from privet.learners.boosting.rank_counts import FINE
 from privet.mechanisms.release import Release, drawn
 from privet.parameters import public_rng
 from privet.privacy.events import Mechanism
@@ -44,10 +47,12 @@ CODES = {"few": (range(4), range(2), range(3), range(1)), "many": ((0, 3), range
 BASES = {
     "direction": DirectionBase(100),
     "histograms": HistogramBase(100),
-    "class means": ClassMeansBase(100),
+    "class means": ClassMeansBase(ClassMeans(100), Fraction(1, 3)),
 }
 EACH = pytest.mark.parametrize("base", BASES.values(), ids=BASES)
-SOME = HistogramBase(100, 2, groups=2)
+ALONE = {**BASES, "frequencies": FrequenciesBase(100)}
+SOME_FEATURES = [HistogramBase(100, 2, groups=2), ClassMeansBase(ClassMeans(100, 2), Fraction(1, 3))]
+SOME = pytest.mark.parametrize("base", SOME_FEATURES, ids=str)
 TERMS = [Terms(), Terms("replace"), Terms("add_remove", 2, "id"), Terms("replace", 2, "id"), Terms("label", 2, "id")]
 
 
@@ -118,14 +123,15 @@ def largest_loss(monkeypatch, terms, base, kind="few"):
 
 
 @pytest.mark.parametrize("terms", TERMS, ids=str)
-@EACH
+@pytest.mark.parametrize("base", ALONE.values(), ids=ALONE)
 def test_all_that_is_released_in_groups_moves_by_just_what_is_paid_for(base, terms, monkeypatch):
     assert 0.999 < largest_loss(monkeypatch, terms, base) <= 1
 
 
 @pytest.mark.parametrize("terms", TERMS[:2], ids=str)
-def test_so_do_histograms_of_some_of_the_features(terms, monkeypatch):
-    assert 0.999 < largest_loss(monkeypatch, terms, SOME) <= 1
+@SOME
+def test_so_do_sums_of_some_of_the_features(base, terms, monkeypatch):
+    assert 0.999 < largest_loss(monkeypatch, terms, base) <= 1
 
 
 @pytest.mark.parametrize("terms", TERMS[:2], ids=str)
@@ -139,8 +145,8 @@ def test_beside_very_many_categories_laplace_noise_pays_for_the_sum_of_all_group
 @EACH
 def test_half_of_the_noise_would_be_refuted(base, monkeypatch):
     halve_the_noise(monkeypatch)
-    at_least = 1.45 if isinstance(base, ClassMeansBase) else 1.9  # the noise of frequencies stays as it is
-    assert largest_loss(monkeypatch, Terms(), base) > at_least
+    # the noise of frequencies stays as it is
+    assert largest_loss(monkeypatch, Terms(), base) > (1.6 if isinstance(base, ClassMeansBase) else 1.9)
 
 
 def halve_the_noise(monkeypatch):
@@ -194,3 +200,23 @@ def test_the_exact_audit_refutes_half_of_the_noise(base, monkeypatch):
     halve_the_noise(monkeypatch)
     almost_all = replace(before_a_round(base), base_part=Fraction(9, 10))
     assert exact_audit(subject("add_remove", classes_of(base), almost_all, monkeypatch), 2).refuted
+
+
+LOOK = Outline(Fraction(0), Fraction(1, 10), 0, FrequenciesBase(100), 1, 1, SPLIT_PART, if_rare=ClassMeans(100))
+NEITHER_IS_RARE, ONE_IS_RARE = 0, 90 * FINE  # how many more records one class has than the other, as released
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize(("more", "least"), [(NEITHER_IS_RARE, 0.5), (ONE_IS_RARE, 0.99)])
+def test_a_look_at_frequencies_and_what_comes_of_it_stay_within_the_claim(more, least, neighbours, monkeypatch):
+    watched = replace(subject(neighbours, (0, 1), LOOK, monkeypatch), answer=more)
+    found = exact_audit(watched, 2)
+    assert not found.refuted
+    assert found.loss > least * found.claimed
+    (path, *_) = watched.paths(((0, 0, 1),))
+    assert any("class" in noise.event.name and noise.values.size > 1 for noise in path.noises) == bool(more)
+
+
+def test_with_half_of_the_noise_class_means_in_place_of_rounds_are_refuted(monkeypatch):
+    halve_the_noise(monkeypatch)
+    assert exact_audit(replace(subject("add_remove", (0, 1), LOOK, monkeypatch), answer=ONE_IS_RARE), 2).refuted

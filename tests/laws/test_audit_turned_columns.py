@@ -18,7 +18,7 @@ from privet.estimators.learning import Hints
 from privet.learners.boosting import turned_columns
 from privet.learners.boosting.gradients import ONE
 from privet.learners.boosting.learner import Boosting
-from privet.learners.boosting.outline import Outline
+from privet.learners.boosting.outlined import Outline
 from privet.learners.boosting.rank_counts import RankCounts
 from privet.learners.boosting.whitened_base import WhitenedBase
 from privet.mechanisms.release import Release, drawn

@@ -9,18 +9,15 @@ import pytest
 
 from privet import BoostingClassifier, Categorical, Numeric, Schema
 from privet.errors import ParameterError
-from privet.estimators.learning import Hints
 from privet.learners.boosting.cells import CellGrid, without_base
-from privet.learners.boosting.class_means_base import CLASSES_PART, STEEPNESS, ClassMeansBase
+from privet.learners.boosting.class_means import STEEPNESS, ClassMeans
+from privet.learners.boosting.class_means_base import ClassMeansBase
 from privet.learners.boosting.gradient_growth import CELL_STATE
-from privet.learners.boosting.grouped_noise import plan_by_class
-from privet.learners.boosting.learner import Boosting
-from privet.learners.boosting.outline import (
-    PURE_SIGNAL_FOR_STUMPS,
-)
+from privet.learners.boosting.grouped_noise import plan_by_class, plan_grouped, variance_of_groups
 from privet.learners.boosting.rank_counts import FINE
 from privet.learners.boosting.signed_columns import ClassSums, SignedColumns, column_groups
 from privet.mechanisms.release import open_release
+from privet.parameters import public_rng
 from privet.privacy.events import Mechanism
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
@@ -44,11 +41,15 @@ def tabled(rows, labels):
     return MemoryTable(ENCODING, codes, np.array(labels, dtype=np.int32)).derive(CELL_STATE, GRID.cells)
 
 
-def run(table, n_rows, epsilon=1.0):
-    base, allowance = ClassMeansBase(n_rows), Allowance.of(epsilon)
+def base_of(n_rows, most_columns=None):
+    return ClassMeansBase(ClassMeans(n_rows, most_columns), Fraction(1, 3))
+
+
+def run(table, n_rows, epsilon=1.0, most_columns=None, seed=0):
+    base, allowance = base_of(n_rows, most_columns), Allowance.of(epsilon)
     plan = base.plan(ENCODING, Terms(), allowance.whole)
     start = without_base(ENCODING, GRID, np.zeros(1), 1.0)
-    return base.run(table, open_release(Ledger(Terms(), allowance)), plan, GRID, start)
+    return base.run(table, open_release(Ledger(Terms(), allowance)), plan, GRID, start, public_rng(seed))
 
 
 def scores_of(found, rows):
@@ -64,27 +65,55 @@ def drawn(n_rows, seed, frequent=0.0):
     return rows, odds, (rng.random(n_rows) < 1 / (1 + np.exp(-odds))).astype(np.int64)
 
 
-def test_columns_are_lines_missing_values_and_categories():
-    assert column_groups(ENCODING) == (2, 1, 3, 1), "none for a feature of one code"
-    expected = {0: (0, [-FINE, -FINE, 0, FINE, FINE]), 5: (1, [FINE]), 6: (2, [-FINE, FINE])}
-    for cell, (column, values) in expected.items():
-        assert set(COLUMNS.column[cell : cell + len(values)]) == {column}
-        np.testing.assert_array_equal(COLUMNS.value[cell : cell + len(values)], values)
-    assert COLUMNS.column[8:11].tolist() == [3, 4, 5]
-    assert COLUMNS.value[8:].tolist() == [FINE, FINE, FINE, -FINE, FINE, 0]
-    np.testing.assert_allclose(COLUMNS.usual, [0.8, 0.05, 1, 1 / 3, 1 / 3, 1 / 3, 1])
-    np.testing.assert_allclose(COLUMNS.middle, [0, 0.05, 0, 1 / 3, 1 / 3, 1 / 3, 0])
+def test_columns_are_lines_missing_values_and_all_categories_but_the_first():
+    assert column_groups(ENCODING) == (2, 1, 2, 1), "none for a feature of one code"
+    line, first_of_three = [-FINE, -FINE, 0, FINE, FINE], -(FINE // 2)
+    assert COLUMNS.value.tolist() == [*line, FINE, -FINE, FINE, first_of_three, FINE, FINE, -FINE, FINE, 0]
+    assert COLUMNS.column[:-1].tolist() == [0, 0, 0, 0, 0, 1, 2, 2, 3, 3, 4, 5, 5]
+    assert COLUMNS.width.tolist() == [1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 0]
+    np.testing.assert_allclose(COLUMNS.usual, [0.8, 0.05, 1, 5 / 12, 5 / 12, 1])
+    np.testing.assert_allclose(COLUMNS.middle, [0, 0.05, 0, 1 / 6, 1 / 6, 0])
     assert SignedColumns.of(GRID).value[:5].tolist() == [-FINE, -FINE // 2, 0, FINE // 2, FINE]
+
+
+@pytest.mark.parametrize("measured", [None, [2, 0], [3], []])
+def test_no_cell_adds_more_than_one_to_a_features_columns_and_none_to_those_of_others(measured):
+    columns = SignedColumns.of(GRID, STEEPNESS, measured)
+    assert (np.abs(columns.value) * columns.width <= FINE).all()
+    beginning = 0
+    for feature in range(len(FEATURES)) if measured is None else measured:
+        cells = slice(*GRID.cells.offsets[feature : feature + 2])
+        touched = columns.width[cells] > 0
+        ends = columns.column[cells] + columns.width[cells]
+        assert (columns.column[cells][touched] >= beginning).all()
+        beginning = max(beginning, ends.max(initial=0))
+    assert beginning == columns.n_columns
+    if measured is not None:
+        others = [feature for feature in range(len(FEATURES)) if feature not in measured]
+        assert not any(columns.width[slice(*GRID.cells.offsets[k : k + 2])].any() for k in others)
+
+
+def one_by_one(columns, weights):
+    """Return what each cell gives, the plain way."""
+    touched = zip(columns.column, columns.width, columns.value, strict=True)
+    return [sum(value / FINE * weights[column + k] for k in range(width)) for column, width, value in touched]
+
+
+def test_what_cells_give_is_the_sum_over_their_columns():
+    weights = np.random.default_rng(5).normal(size=COLUMNS.n_columns)
+    np.testing.assert_allclose(COLUMNS.score_of_cells(weights), one_by_one(COLUMNS, weights), atol=1e-12)
+    squares = [value / FINE for value in COLUMNS.value] * np.array(one_by_one(COLUMNS, weights**2))
+    np.testing.assert_allclose(COLUMNS.deviation_of_cells(weights) ** 2, squares, atol=1e-12)
 
 
 def test_sums_are_those_of_each_class_records():
     rng = np.random.default_rng(0)
     rows, labels = np.array(CODES)[rng.integers(0, len(CODES), 300)], rng.integers(0, 2, 300)
-    expected = np.zeros((2, COLUMNS.n_columns + 1), dtype=np.int64)
+    expected = np.zeros((2, COLUMNS.n_columns), dtype=np.int64)
     for row, label in zip(rows, labels, strict=True):
-        for cell in GRID.cells.offsets[:-2] + row[:-1]:  # the last feature has no column
-            expected[label, COLUMNS.column[cell]] += COLUMNS.value[cell]
-        expected[label, -1] += FINE
+        for cell in GRID.cells.offsets[:-1] + row:
+            for column in range(COLUMNS.column[cell], COLUMNS.column[cell] + COLUMNS.width[cell]):
+                expected[label, column] += COLUMNS.value[cell]
     np.testing.assert_array_equal(tabled(rows, labels).aggregate(ClassSums(COLUMNS)), expected)
 
 
@@ -139,19 +168,37 @@ def test_classes_have_noise_of_their_own_for_all_of_epsilon():
 
 def test_a_share_of_rho_is_refused_and_without_privacy_there_is_no_noise():
     with pytest.raises(ParameterError, match="a share of epsilon"):
-        ClassMeansBase(100).plan(ENCODING, Terms(), Allowance.of(1.0, 1e-6).whole)
-    assert {event.mechanism for event in ClassMeansBase(100).plan(ENCODING, Terms(), None).sums} == {Mechanism.NOTHING}
+        base_of(100).plan(ENCODING, Terms(), Allowance.of(1.0, 1e-6).whole)
+    plan = base_of(100).plan(ENCODING, Terms(), None)
+    assert {event.mechanism for event in (plan.frequencies.more, *plan.means.sums)} == {Mechanism.NOTHING}
 
 
 def test_without_columns_the_frequencies_are_all_there_is():
     encoding = Schema({"one": Categorical(["only"])}, classes=[0, 1]).encoding(4)
-    plan = ClassMeansBase(100).plan(encoding, Terms(), Allowance.of(1.0).whole)
-    assert plan.events == (plan.classes,)
-    assert plan.classes.cost.epsilon == 1
+    plan = base_of(100).plan(encoding, Terms(), Allowance.of(1.0).whole)
+    assert plan.means.sizes == ()
+    assert plan.events == (plan.frequencies.more,)
+    assert plan.events[0].cost.epsilon == 1
     schema = Schema({"one": Categorical(["only"])}, classes=["no", "yes"])
     frame = pd.DataFrame({"one": ["only"] * 9})
     model = BoostingClassifier(1.0, 0.0, schema, n_rows_hint=10).fit(frame, ["yes"] * 9)
     assert np.unique(model.predict_proba(frame), axis=0).shape == (1, 2)
+
+
+def test_some_features_are_measured_with_less_noise_and_others_add_nothing():
+    rows, _, labels = drawn(2_000, 6)
+    table, all_of_them, seen = tabled(rows, labels), run(tabled(rows, labels), 2_000, 100.0), set()
+    for seed in range(20):
+        found = run(table, 2_000, 100.0, most_columns=4, seed=seed)
+        bounds = GRID.cells.offsets
+        used = tuple(k for k in range(len(FEATURES)) if found.tables[bounds[k] : bounds[k + 1]].any())
+        assert len(used) == 2
+        measured = found.noise > 0
+        assert (found.noise[measured] < 2 * all_of_them.noise[measured]).all()
+        seen.add(used)
+    assert len(seen) > 1, "which of them is drawn anew by each fit"
+    whole, part = (base_of(100, most).plan(ENCODING, Terms(), Allowance.of(1.0).whole).means for most in (None, 4))
+    assert part.sums[0].deviation < whole.sums[0].deviation
 
 
 def test_noise_beyond_all_measure_leaves_scores_within_bounds():
@@ -164,31 +211,39 @@ def numbers(n_features):
     return {f"x{k}": Numeric(0, 1) for k in range(n_features)}
 
 
-def plan_for(n_rows, n_features, classes=(0, 1)):
-    encoding = Schema(numbers(n_features), classes=list(classes)).encoding(4096)
-    return Boosting().plan(encoding, Terms(), Allowance.of(1.0).whole, Hints(n_rows=n_rows))
-
-
-def test_where_there_is_hardly_any_signal_half_of_it_is_for_the_frequencies():
-    for n_features in (2, 10, 40):
-        plan = plan_for(PURE_SIGNAL_FOR_STUMPS - 1, n_features)
-        assert plan.base.classes.cost.epsilon == CLASSES_PART
-        assert plan.whole.cost.epsilon == 1
-        assert plan.rounds is None
-        assert plan_for(PURE_SIGNAL_FOR_STUMPS, n_features).small_trees_alone
-    assert "class means" not in str(plan_for(10, 2, (0, 1, 2)).facts["base"])
-
-
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
-def test_a_fit_with_class_means_charges_what_it_planned_and_can_be_read(neighbours):
-    n_rows, rng = 12, np.random.default_rng(3)
+@pytest.mark.parametrize("n_rows", [12, 600])
+def test_a_fit_with_class_means_charges_what_it_planned_and_can_be_read(neighbours, n_rows):
+    rng = np.random.default_rng(3)
     frame = pd.DataFrame(rng.random((n_rows, 7)), columns=list(numbers(7)))
     labels = np.where(frame.sum(axis=1) > 3.5, "yes", "no")
     schema = Schema(numbers(7), classes=["no", "yes"], neighbours=neighbours)
     model = BoostingClassifier(1.0, 0.0, schema, n_rows_hint=n_rows, random_state=0).fit(frame, labels)
     assert model.privacy_.epsilon == model.plan().epsilon == 1.0
-    assert model.privacy_.composition == model.plan().composition
-    assert model.privacy_.events[-1].mechanism is Mechanism.CUBE
+    first, second = model.privacy_.events[:2]
+    assert first.mechanism is Mechanism.LAPLACE
+    assert second.mechanism is Mechanism.CUBE
     assert model.model_.class_frequencies() is not None
     assert np.isfinite(model.noise_interval(frame)).all()
-    assert "x0" in model.model_.export_text()
+    assert any(name in model.model_.export_text() for name in numbers(7))
+
+
+def test_cube_noise_is_planned_unless_very_many_categories_make_it_the_larger_one():
+    def planned(groups):
+        return plan_grouped(Terms("replace"), "sums", Allowance.of(1.0).epsilon, groups, norm=3)
+
+    for groups in ((1,) * 10, (4,) * 6, (2, 1, 3, 1)):
+        event = planned(groups)
+        assert event.mechanism is Mechanism.CUBE
+        assert event.groups == groups
+        assert event.sensitivity == 3
+    beside = (1,) * 10 + (80,)
+    assert planned(beside).mechanism is Mechanism.LAPLACE
+    assert planned(beside).sensitivity == 3 * len(beside)
+    cube = Terms("replace").cube("sums", Allowance.of(1.0).epsilon, groups=beside, norm=3)
+    assert variance_of_groups(planned(beside), beside) < variance_of_groups(cube, beside)
+
+
+def test_very_many_numbers_have_laplace_noise_which_is_drawn_at_once():
+    for n_groups, mechanism in ((500, Mechanism.CUBE), (501, Mechanism.LAPLACE)):
+        assert plan_grouped(Terms(), "counts", Fraction(1), [4] * n_groups).mechanism is mechanism

@@ -9,7 +9,7 @@ from privet.learners.boosting.outline import STRENGTH_FOR_BENDS, STRENGTH_FOR_ST
 
 FILE = Path(__file__).parents[2] / "docs" / "results" / "lines.csv"
 STUMPS, BENDS, LINES, ALONE = "stumps", "lines and bends, then stumps", "lines, then stumps", "lines alone"
-FEW, ENOUGH = STRENGTHS_TWO_CLASSES
+FEW, _ = STRENGTHS_TWO_CLASSES
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from privet import BoostingClassifier, Categorical, Numeric, Schema
 from privet.learners.boosting.cells import CellGrid, in_fixed_point, without_base
 from privet.learners.boosting.grown_trees import GrownTree, assemble
 from privet.learners.boosting.soft_stumps import softened
+from privet.learners.boosting.two_classes_outline import FEW_COLUMNS
 from privet.testing import seeded_noise
 from privet.trees.structure import Subset, Threshold
 
@@ -94,11 +95,11 @@ def test_records_of_one_leaf_are_ranked_by_both_features():
 @pytest.mark.parametrize(("max_depth", "n_answers"), [(1, 50), (2, 50), (3, 8)])
 def test_little_data_of_two_classes_is_ranked_finely_by_small_trees_alone(max_depth, n_answers):
     rng = np.random.default_rng(0)
-    x = rng.random((400, 1))
+    x = np.full((400, FEW_COLUMNS + 1), 0.5)  # with fewer features there would be class means in place of trees
+    x[:, 0] = rng.random(400)
     y = (x[:, 0] + 0.2 * rng.normal(size=400) > 0.5).astype(int)
-    model = BoostingClassifier(
-        1.0, schema=Schema({"x0": Numeric(0, 1)}, classes=[0, 1]), n_rows_hint=40, n_trees=1, max_depth=max_depth
-    )
+    schema = Schema({f"x{k}": Numeric(0, 1) for k in range(FEW_COLUMNS + 1)}, classes=[0, 1])
+    model = BoostingClassifier(1.0, schema=schema, n_rows_hint=90, n_trees=1, max_depth=max_depth)
     with seeded_noise(3):
         model.fit(x, y)
     answers = np.unique(model.predict_proba(x)[:, 1])

@@ -2,11 +2,11 @@
 
 At even odds the gradient of every record is one half, up or down by its class. One release has the sums of gradients
 times columns, and a step is taken along it: as long as so many records allow, no longer than its noise allows, and
-shorter where much of what was released is likely to be noise. Stumps go on from there.
+shorter where much of what was released is likely to be noise. Trees go on from there.
 
-Where there is little signal this ranks records by what all features say, which one or two stumps cannot. What is seen
+Where there is little signal this ranks records by what all features say, which one or two trees cannot. What is seen
 from even odds is not free of how frequent the classes are: where one of them is rare, a feature most of whose values
-are at one end of its range gets a weight for that alone, which stumps then make up for. Columns are those of
+are at one end of its range gets a weight for that alone, which trees then make up for. Columns are those of
 `privet.learners.boosting.signed_columns`, and a constant.
 """
 
@@ -19,10 +19,10 @@ import numpy as np
 
 from privet.errors import ParameterError
 from privet.learners.boosting.cells import BaseTables, CellGrid, held_frequencies, in_fixed_point
-from privet.learners.boosting.class_shares import shares_of
+from privet.learners.boosting.class_shares import ClassCounts, shares_of
 from privet.learners.boosting.grouped_noise import plan_grouped
 from privet.learners.boosting.rank_counts import FINE
-from privet.learners.boosting.signed_columns import CONSTANT_GROUP, ClassSums, SignedColumns, column_groups
+from privet.learners.boosting.signed_columns import ClassSums, SignedColumns, column_groups
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
 from privet.privacy.terms import Share, Terms
@@ -59,8 +59,8 @@ class DirectionBase:
     Notes
     -----
     *Privacy.* The columns of each feature are a group of numbers, and so is the constant. A record has a single cell of
-    a feature, hence a value other than zero in at most one of its columns: of at most one, up or down, in units of
-    `FINE`. It adds that to the sums or, by its class, takes it away: no group changes by more than `FINE` in L1.
+    a feature, whose values in the feature's columns are at most one together, up or down, in units of `FINE`. It adds
+    them to the sums or, by its class, takes them away: no group changes by more than `FINE` in L1.
     `plan_grouped` pays for that, and `Terms` for the declared relation: a record that is replaced by one of the other
     class moves a line by twice that, and no group by more; all rows of a unit may move the same group. Cells are
     public or made of values that were released before. The step is made of released values and a public guess.
@@ -75,23 +75,23 @@ class DirectionBase:
             return DirectionPlan(self, terms.noise(name, None))
         if share.epsilon is None:
             raise ParameterError("a step in one direction has pure noise: plan it with a share of epsilon")
-        groups = column_groups(encoding) + CONSTANT_GROUP
+        groups = (*column_groups(encoding), 1)
         return DirectionPlan(self, plan_grouped(terms, name, share.epsilon, groups, norm=FINE))
 
     def run(self, table: Table, release: Release, plan: DirectionPlan, grid: CellGrid, start: BaseTables) -> BaseTables:
         """Release the sums, and take the step that they suggest, from even odds."""
         columns = SignedColumns.of(grid)
-        released = release.noisy(np.diff(table.aggregate(ClassSums(columns)), axis=0)[0], plan.sums)
+        by_class, counts = table.aggregate(ClassSums(columns)), table.aggregate(ClassCounts(2))
+        released = release.noisy(np.append(np.diff(by_class, axis=0)[0], np.diff(counts)), plan.sums)
         # a gradient is one half at even odds
         sums, deviations = (np.asarray(of) / (2 * FINE) for of in (released, plan.sums.deviations(released.size)))
         length = self._length(sums, deviations, np.append(columns.usual, 1.0))
         shares = shares_of(self.n_rows / 2 + np.array([-1, 1]) * sums[-1], deviations[-1] ** 2, self.n_rows)
-        value = columns.value / FINE
         return replace(
             start,
             start=start.start + in_fixed_point(length * sums[-1:]),
-            tables=in_fixed_point(length * value * sums[columns.column])[:, np.newaxis],
-            noise=length * np.abs(value) * deviations[columns.column],
+            tables=in_fixed_point(length * columns.score_of_cells(sums[:-1]))[:, np.newaxis],
+            noise=length * columns.deviation_of_cells(deviations[:-1]),
             n_records=float(self.n_rows),
             frequencies=held_frequencies(shares),
         )

@@ -107,7 +107,8 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
         The most rounds that the budget is divided into at first: 16, 30 or 60 by the size of the signal (docs/learners/
         boosting.md has the rule); fewer where the number of records is too small for that. As soon as released
         values are mostly noise, what is left is divided into fewer rounds with more budget for each. Where
-        `n_rows_hint` leaves a base alone there are no rounds, whatever is asked for here.
+        `n_rows_hint` leaves a base alone there are no rounds, whatever is asked for here, nor where class means take
+        their place since a class is rare; a plan says where that may be.
     max_depth : int or "auto", default="auto"
         Levels of splits of each tree, where there are trees: 1 for small data of two classes, then 2, and up to 4 (pure
         epsilon) or 8 (`delta` above zero) for large data, regression among it (docs/learners/boosting.md has the rule);
@@ -143,9 +144,9 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
     private quantiles, one selection of range one for each feature and level, or counts of halves, of which a record
     moves one for each feature and level by one (`privet.learners.boosting.rank_counts`). *Base*: class histograms, of
     which a record changes one count for each feature by one, those of its own class, so that classes see disjoint
-    records; or one sum of each column, signed by class (`privet.learners.boosting.direction_base`); or how frequent the
-    classes are and the sums of each (`privet.learners.boosting.class_means_base`); or sums of products
-    of columns, and of columns with the target, for which a record's values are held within a fixed size
+    records; or how frequent the classes are and sums of columns of each (`privet.learners.boosting.class_means_base`),
+    or sums signed by class (`privet.learners.boosting.direction_base`); or sums of products of columns, and of columns
+    with the target, for which a record's values are held within a fixed size
     (`privet.learners.boosting.regression_base`); or sums of columns times gradients, step by step
     (`privet.learners.boosting.descent_base`), in columns that released products have turned where there is enough
     signal for them (`privet.learners.boosting.whitened_base`), which are accounted for by their exact delta where there

@@ -18,13 +18,11 @@ from privet.learners.boosting.outline import (
     LARGE_PURE_BINS_PART,
     LARGE_PURE_QUANTILE_LEVELS,
     LARGE_PURE_SIGNAL,
-    MANY_FEATURES,
     MOST_SUMS,
-    NOTHING,
     QUANTILE_LEVELS,
-    Outline,
     signal_of,
 )
+from privet.learners.boosting.outlined import MANY_FEATURES, NOTHING, LittleSignal, Outline
 from privet.privacy.terms import Share
 from privet.schema.encoding import Encoding
 from privet.trees.structure import FeatureCodes
@@ -77,9 +75,9 @@ class _Facts:
 
 
 def with_grids(first: Outline, encoding: Encoding, share: Share, n_rows: int | None, steps: int) -> Outline:
-    """Return the same beginning, and rounds of trees that are grids where that pays off, for pure epsilon."""
+    """Return rounds of trees that are grids where that pays off, for pure epsilon, and the same beginning otherwise."""
     facts = _Facts.of(encoding)
-    if n_rows is None or facts.n_features < 2 or facts.put_together > MOST_PUT_TOGETHER:
+    if n_rows is None or not first.n_trees or facts.n_features < 2 or facts.put_together > MOST_PUT_TOGETHER:
         return first
     signal = signal_of(share, n_rows, steps)
     apart = not (facts.few_features and facts.two_classes)
@@ -92,6 +90,8 @@ def with_grids(first: Outline, encoding: Encoding, share: Share, n_rows: int | N
         levels = SMALL_GRID
     if signal < least:
         return first
+    if isinstance(first.base, LittleSignal):
+        first = replace(first, base=None, base_part=NOTHING)
     below = LEVELS_BELOW if signal >= PURE_SIGNAL_FOR_LEVELS_BELOW and levels == LARGE_GRID else 0
     if facts.n_sums << (levels + below) > MOST_SUMS:
         below = 0

@@ -23,6 +23,7 @@ from privet.learners.boosting.cells import BaseTables, CellGrid, in_fixed_point
 from privet.learners.boosting.class_shares import drawn_towards, log_shares, shares_of
 from privet.learners.boosting.gradient_growth import CELL_STATE
 from privet.learners.boosting.grouped_noise import plan_by_class, released_by_class, variance_of_groups
+from privet.learners.boosting.measured_features import features_of_sizes, spread_sizes
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event, Parallel
 from privet.privacy.terms import Share, Terms
@@ -151,7 +152,7 @@ class HistogramBase:
         n_classes, offsets = table.encoding.n_classes, grid.cells.offsets
         sizes = self._sizes(table.encoding)
         group, feature_of = groups_of(grid, sizes)
-        measured = _of_sizes(plan.sizes, sizes, rng.permutation(len(sizes)))
+        measured = features_of_sizes(plan.sizes, sizes, rng.permutation(len(sizes)))
         rows = np.concatenate([np.flatnonzero(feature_of == feature) for feature in measured])
         counts = table.aggregate(GroupCounts(offsets, group, feature_of.size, n_classes))
         noisy = _released(counts[rows], release, plan).astype(np.float64)
@@ -201,10 +202,7 @@ class HistogramBase:
     def _sizes_measured(self, encoding: Encoding) -> tuple[int, ...]:
         """Return how many groups the features have that are measured: all, or so many spread evenly by that."""
         sizes = self._sizes(encoding)
-        n, n_measured = len(sizes), self._measured(len(sizes))
-        if n_measured == n:
-            return sizes
-        return tuple(sorted(sizes)[(2 * k + 1) * n // (2 * n_measured)] for k in range(n_measured))
+        return spread_sizes(sizes, self._measured(len(sizes)))
 
     def _measured(self, n_features: int) -> int:
         return n_features if self.n_features is None else min(max(self.n_features, 1), n_features)
@@ -228,17 +226,6 @@ def groups_of(grid: CellGrid, sizes: tuple[int, ...]) -> tuple[IntArray, IntArra
         group.append(len(feature_of) + cells)
         feature_of += [feature] * n_groups
     return np.concatenate(group), np.array(feature_of, dtype=np.int64)
-
-
-def _of_sizes(wanted: tuple[int, ...], sizes: tuple[int, ...], order: IntArray) -> list[int]:
-    """Return a feature of each size that is wanted, each once: the first that is left in a public order."""
-    if wanted == sizes:
-        return list(range(len(sizes)))
-    left, found = order.tolist(), list[int]()
-    for size in wanted:
-        found.append(next(feature for feature in left if sizes[feature] == size))
-        left.remove(found[-1])
-    return found
 
 
 def _released(counts: IntArray, release: Release, plan: HistogramPlan) -> IntArray:

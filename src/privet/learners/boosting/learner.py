@@ -23,16 +23,19 @@ from privet.learners.boosting.cells import (
     plan_start,
 )
 from privet.learners.boosting.choice_base import ChoicePlan
-from privet.learners.boosting.class_means_base import ClassMeansPlan
+from privet.learners.boosting.class_means import ClassMeansPlan
+from privet.learners.boosting.class_means_base import ClassMeansBasePlan
 from privet.learners.boosting.descent_base import DescentPlan
-from privet.learners.boosting.direction_base import DirectionBase, DirectionPlan
+from privet.learners.boosting.direction_base import DirectionPlan
+from privet.learners.boosting.frequencies_base import FrequenciesPlan, is_rare
 from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE, AddValues
 from privet.learners.boosting.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
 from privet.learners.boosting.grid_outline import with_grids
 from privet.learners.boosting.grown_trees import GrownTree, assemble, grow_tree
 from privet.learners.boosting.histogram_base import HistogramPlan
 from privet.learners.boosting.leaf_values import leaf_values
-from privet.learners.boosting.outline import Outline, outline
+from privet.learners.boosting.outline import outline
+from privet.learners.boosting.outlined import LittleSignal, Outline
 from privet.learners.boosting.pair_choice import are_few_enough
 from privet.learners.boosting.rank_counts import RankPlan
 from privet.learners.boosting.regression_base import AdditiveBase, RegressionPlan
@@ -42,7 +45,7 @@ from privet.learners.boosting.stepwise_base import StepwiseBase, StepwisePlan, n
 from privet.learners.boosting.target_window import CountedWindowPlan, WindowPlan
 from privet.learners.boosting.whitened_base import WhitenedPlan
 from privet.mechanisms.release import Release
-from privet.privacy.events import Composition, Event, Sequential
+from privet.privacy.events import Composition, Event, Filter, Sequential
 from privet.privacy.plan import Plan
 from privet.privacy.terms import Share, Terms, times
 from privet.progress import Counter
@@ -61,7 +64,8 @@ BasePlan = (
     | StepwisePlan
     | DescentPlan
     | DirectionPlan
-    | ClassMeansPlan
+    | FrequenciesPlan
+    | ClassMeansBasePlan
     | WhitenedPlan
     | ChoicePlan
 )
@@ -110,6 +114,8 @@ class BoostingPlan(Plan):
         The releases of the base, where there is one.
     rounds : Rounds or None
         What is known of the rounds before any of them; None where there are none.
+    if_rare : ClassMeansPlan or None
+        What takes the place of all rounds, for what they may spend, where one class turns out to be rare.
     """
 
     terms: Terms
@@ -122,6 +128,7 @@ class BoostingPlan(Plan):
     start: Event | None
     base: BasePlan | None
     rounds: Rounds | None
+    if_rare: ClassMeansPlan | None = None
 
     @property
     def whole(self) -> Sequential:
@@ -136,14 +143,24 @@ class BoostingPlan(Plan):
         if self.base is not None:
             parts.extend(self.base.events)
         if self.rounds is not None:
-            parts.append(self.rounds.filter)
+            parts.append(self.rounds_filter)
         return Sequential(tuple(parts))
+
+    @property
+    def rounds_filter(self) -> Filter:
+        """What all rounds together may spend, or what takes their place."""
+        assert self.rounds is not None
+        if self.if_rare is None:
+            return self.rounds.filter
+        return Filter(f"{self.rounds.filter.name}, or class means where a class is rare", self.rounds.cap)
 
     @property
     def small_trees_alone(self) -> bool:
         """Whether all that tells two classes apart is stumps, or trees of two splits that are one choice."""
         rounds = self.rounds
-        if rounds is None or rounds.grid is not None or not isinstance(self.loss, Logistic) or self.base is not None:
+        if rounds is None or rounds.grid is not None or not isinstance(self.loss, Logistic):
+            return False
+        if not isinstance(self.base, FrequenciesPlan | None):
             return False
         return rounds.depth == 1 or (rounds.depth == 2 and rounds.paired)
 
@@ -152,7 +169,8 @@ class BoostingPlan(Plan):
         """What the base is, how many trees there can be, and how fine the bins are."""
         base = None if self.base is None else self.base.base
         bins = {"levels of bins": self.levels} if self.ranks is None else {"bins": self.ranks.counts}
-        return {"base": base, "rounds": self.rounds, **bins}
+        instead = {"rounds where a class is rare": f"none, but {self.if_rare.means}"} if self.if_rare else {}
+        return {"base": base, "rounds": self.rounds, **instead, **bins}
 
 
 @dataclass(frozen=True)
@@ -220,7 +238,7 @@ class Boosting:
             first.split_part,
             hints.n_rows,
             recipe.records_per_deviation,
-            margin=float(base_part > 0 and not isinstance(first.base, DirectionBase)),
+            margin=float(base_part > 0 and not isinstance(first.base, LittleSignal)),
             shared_splits=first.shared_splits,
             paired=(self.max_depth or first.depth) >= 2 and are_few_enough(domains.splittable.size, loss.n_scores),
             grid=first.grid,
@@ -237,6 +255,7 @@ class Boosting:
             start=plan_start(loss, terms, for_start) if start_part else None,
             base=_plan_base(first, encoding, terms, for_base),
             rounds=rounds if grows else None,
+            if_rare=first.if_rare.plan(encoding, terms, rounds.share) if grows and first.if_rare else None,
         )
 
     def grow(self, table: Table, release: Release, rng: PublicRng, plan: BoostingPlan) -> Additive:
@@ -248,11 +267,16 @@ class Boosting:
         (base, loss), trees = _base(table, release, rng, plan, grid), list[GrownTree]()
         if (rounds := plan.rounds) is None:
             return assemble(table.encoding, grid, base, trees)
+        if plan.if_rare is not None and is_rare(base.frequencies):
+            assert isinstance(plan.base, FrequenciesPlan)
+            with release.filter(plan.rounds_filter):
+                base = plan.if_rare.means.run(table, release, plan.if_rare, grid, base, plan.base.share(base), rng)
+            return assemble(table.encoding, grid, base, trees)
         # Rounds: each tree is fitted to the gradients that the model so far leaves.
         table = table.derive(SCORE_STATE, base.scores(grid))
         annealing = Annealing(rounds, loss, plan.terms, rounds.n_rows or base.n_records)
         counter = Counter("rounds", rounds.n_trees)
-        with release.filter(rounds.filter):
+        with release.filter(plan.rounds_filter):
             for planned in annealing:
                 table = table.derive(GRADIENT_STATE, loss)
                 growth, possible = grow_tree(table, release, rng, grid, rounds, planned, loss.n_scores)
@@ -315,14 +339,16 @@ def _base(
     match plan.base:
         case None:
             base = start
-        case HistogramPlan(kind):
-            base = kind.run(table, release, plan.base, grid, start, rng)
         case RegressionPlan(kind):
             base = kind.run(table, release, plan.base, grid, start)
         case DirectionPlan(kind):
             base = kind.run(table, release, plan.base, grid, start)
-        case ClassMeansPlan(kind):
-            base = kind.run(table, release, plan.base, grid, start)
+        case HistogramPlan(kind):
+            base = kind.run(table, release, plan.base, grid, start, rng)
+        case FrequenciesPlan(kind):
+            base = kind.run(table, release, plan.base, start)
+        case ClassMeansBasePlan(kind):
+            base = kind.run(table, release, plan.base, grid, start, rng)
         case StepwisePlan(kind):
             assert isinstance(loss, Huber)
             base = kind.run(table, release, plan.base, grid, start, loss)

@@ -9,22 +9,28 @@ zCDP. The constants were found on data sets that docs/learners/boosting.md names
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from privet.learners.boosting.annealing import GridOfTwo
-from privet.learners.boosting.choice_base import ChoiceBase
-from privet.learners.boosting.class_means_base import ClassMeansBase
 from privet.learners.boosting.column_sizes import WEIGHT
 from privet.learners.boosting.descent_base import DescentBase
-from privet.learners.boosting.direction_base import DirectionBase
 from privet.learners.boosting.gradients import Norm
 from privet.learners.boosting.histogram_base import HistogramBase
+from privet.learners.boosting.outlined import (
+    ALL,
+    MANY_FEATURES,
+    NOTHING,
+    SPLIT_PART,
+    Outline,
+    base_alone,
+    falling,
+    rounds_alone,
+)
 from privet.learners.boosting.rank_counts import RankCounts
 from privet.learners.boosting.regression_base import MOST_COLUMNS, AdditiveBase
-from privet.learners.boosting.stepwise_base import StepwiseBase
+from privet.learners.boosting.two_classes_outline import of_two_classes
 from privet.learners.boosting.whitened_base import WhitenedBase
 from privet.privacy.terms import Share, Terms
 from privet.schema.encoding import Encoding
@@ -32,7 +38,6 @@ from privet.schema.encoding import Encoding
 # Parts of the budget, and how finely numeric features are described.
 QUANTILE_LEVELS, LARGE_QUANTILE_LEVELS = 4, 6  # 16 cells of a numeric feature by private quantiles, or 64
 LARGE_PURE_QUANTILE_LEVELS = 5
-NOTHING, ALL = Fraction(0), Fraction(1)
 BINS_PART, LARGE_PURE_BINS_PART = Fraction(1, 10), Fraction(1, 20)
 BASE_PART, LARGE_SIGNAL_BASE_PART = Fraction(3, 10), Fraction(1, 10)
 # Gradient descent where trees come after it: at least; at most for two classes of many features, and for many classes
@@ -42,22 +47,16 @@ DESCENT_PART_BEFORE_STUMPS, TURNED_PART_BEFORE_STUMPS = Fraction(3, 5), Fraction
 DESCENT_STEPS, DESCENT_STEPS_LONG, TURNED_STEPS = 30, 60, 36
 PAIRS_PART = Fraction(1, 8)  # of what descent in turned columns has, for the products that turn them
 TURNED_SHAKE, TURNED_SHAKE_BEFORE_TREES = 1.0, 0.6  # trees find what is left, and do not mend what noise has moved
-DIRECTION_PART = Fraction(1, 5)  # a step in one direction before trees, under pure epsilon
 START_PART = Fraction(1, 20)  # where there are too many columns for a regression
-SPLIT_PART = Fraction(3, 5)  # of rounds on public cells
-MANY_FEATURES = 16  # with more, no products of columns for two classes with a hint, nor for a number with pure epsilon
 
 # Pure epsilon: from which n epsilon on something pays off.
-PURE_SIGNAL_FOR_STUMPS = 15  # two classes: below, hardly more than the larger class can be known
-PURE_SIGNAL_FOR_TREES, PURE_SIGNAL_FOR_TREES_MANY_FEATURES = 50, 2_000  # two classes: trees in place of stumps
-PURE_SIGNALS_FOR_DIRECTION = (100, 400)  # the same, not many features: in between a step comes before them
 PURE_SIGNAL_FOR_ROUNDS = 1_500  # many classes: any rounds
 LARGE_PURE_SIGNAL, LARGE_PURE_SIGNAL_MANY_CLASSES = 20_000, 10_000  # more and deeper trees
 PURE_SIGNAL_FOR_DEPTH_THREE, PURE_SIGNAL_FOR_DEPTH_FOUR = 50_000, 100_000
 PURE_SIGNAL_FOR_EACH_FEATURE, FEWEST_FEATURES = 25, 3  # many classes: where there is less for each, fewer are measured
 
 # zCDP: from which n^2 rho on something pays off.
-SIGNAL_FOR_ZCDP, SIGNAL_FOR_ZCDP_MANY_FEATURES = 800, 400  # two classes: below, so few questions that pure epsilon wins
+SIGNAL_FOR_ZCDP = 800  # two classes: below, so few questions are asked that pure epsilon wins
 SIGNAL_FOR_TREES_TWO_CLASSES = 16_000  # trees in place of stumps
 # The strength of a signal (`strength_of`) between which gradient descent does best: many classes, alone; two classes
 # of many features, alone and then before stumps.
@@ -78,60 +77,6 @@ MOST_SUMS, MOST_CELLS = 1 << 23, 256  # of the nodes of one level, and of a feat
 SIGNAL_FOR_EACH_COLUMN = 5_000  # two classes with many features: a base by gradient descent
 
 
-Base = (
-    AdditiveBase
-    | HistogramBase
-    | StepwiseBase
-    | DescentBase
-    | DirectionBase
-    | ClassMeansBase
-    | WhitenedBase
-    | ChoiceBase
-)
-
-
-@dataclass(frozen=True)
-class Outline:
-    """What is decided from public facts alone.
-
-    Attributes
-    ----------
-    bins_part, base_part : Fraction
-        Of the budget; what is left is for the rounds. Without a base, its part is for a start that all records share.
-    levels : int
-        How many times the cells of a numeric feature are halved. Zero for cells that are public.
-    base : Base or None
-        The base.
-    n_trees, depth : int
-        The most rounds, and the levels of their trees; no rounds where there are no trees.
-    split_part : Fraction
-        Of each round's budget; the rest is for its leaves.
-    window_part : Fraction
-        Of the budget, for where a regression target mostly lies.
-    ranks : RankCounts or None
-        What cells of numeric features come from, in place of halving them by selections.
-    window_by_counts : bool
-        Whether noisy counts say so, in place of private quartiles.
-    shared_splits : bool
-        Whether all nodes of a level are split alike.
-    grid : GridOfTwo, optional
-        What the first levels of trees are where their splits are no choice.
-    """
-
-    bins_part: Fraction
-    base_part: Fraction
-    levels: int
-    base: Base | None
-    n_trees: int = 0
-    depth: int = 0
-    split_part: Fraction = Fraction(1, 2)
-    window_part: Fraction = NOTHING
-    ranks: RankCounts | None = None
-    window_by_counts: bool = False
-    shared_splits: bool = False
-    grid: GridOfTwo | None = None
-
-
 def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: int) -> Outline:
     """Return how to begin, from public facts: the kind of guarantee, the features, a guess at the number of records.
 
@@ -149,14 +94,14 @@ def outline(encoding: Encoding, share: Share | None, n_rows: int | None, steps: 
 def is_better_pure(encoding: Encoding, terms: Terms, asked: Share, pure: Share, n_rows: int | None) -> bool:
     """Whether pure epsilon, which is a stronger guarantee than what is asked for, costs less noise as well.
 
-    So it is where few things are measured: class histograms of few features, or few stumps. One selection has the
-    rate epsilon, or ``sqrt(8 rho)``, which is about half of it; only for many of them does the root make up for that.
+    So it is where few things are measured: class means, class histograms of few features, or few stumps. One selection
+    has the rate epsilon, or ``sqrt(8 rho)``, which is about half of it; only for many of them does the root make up for
+    that.
     """
     if n_rows is None or not encoding.n_classes:
         return False
     if encoding.n_classes == 2:
-        few = SIGNAL_FOR_ZCDP_MANY_FEATURES if encoding.n_features > MANY_FEATURES else SIGNAL_FOR_ZCDP
-        return signal_of(asked, n_rows, terms.steps) < few
+        return signal_of(asked, n_rows, terms.steps) < SIGNAL_FOR_ZCDP
     of_asked, of_pure = (outline(encoding, share, n_rows, terms.steps) for share in (asked, pure))
     if of_asked.n_trees or of_pure.n_trees:
         return False
@@ -181,15 +126,6 @@ def strength_of(encoding: Encoding, signal: float) -> float:
     """
     size = AdditiveBase().cap(encoding) / WEIGHT**2
     return signal / (size * encoding.n_classes / 2)
-
-
-def _rounds_alone(depth: int, n_trees: int = 16) -> Outline:
-    """Return rounds that begin with nothing, so that all gradients are alike in the first."""
-    return Outline(NOTHING, NOTHING, 0, None, n_trees, depth, SPLIT_PART)
-
-
-def _base_alone(base: HistogramBase | ClassMeansBase) -> Outline:
-    return Outline(NOTHING, ALL, 0, base)
 
 
 def _descent_alone(base: DescentBase | WhitenedBase) -> Outline:
@@ -231,15 +167,10 @@ def _turned(encoding: Encoding, signal: float, n_rows: int, shake: float = TURNE
     return base if base.fits(encoding, signal) and signal >= enough else None
 
 
-def _falling(most: Fraction, least: Fraction, times: float) -> Fraction:
-    """Return a part of the budget: most up to a signal of once what asks for it, then less in proportion."""
-    return max(least, min(most, (most * Fraction(1 / times)).limit_denominator(100)))
-
-
 def descent_part(encoding: Encoding, signal: float) -> Fraction:
     """Return what gradient descent gets before trees of two classes and many features; much signal leaves it less."""
     times = strength_of(encoding, signal) / STRENGTH_FOR_LESS_MANY_FEATURES
-    return _falling(MOST_DESCENT_PART_TWO_CLASSES, DESCENT_PART, times)
+    return falling(MOST_DESCENT_PART_TWO_CLASSES, DESCENT_PART, times)
 
 
 def rounds_and_depth(encoding: Encoding, signal: float) -> tuple[int, int]:
@@ -263,7 +194,7 @@ def _for_large_signal(encoding: Encoding, base: AdditiveBase | None, signal: flo
 
 def _on_public_cells(rounds: Outline) -> Outline:
     """Return the same rounds without cells by quantiles, and without a base."""
-    return replace(_rounds_alone(rounds.depth, rounds.n_trees), shared_splits=rounds.shared_splits)
+    return replace(rounds_alone(rounds.depth, rounds.n_trees), shared_splits=rounds.shared_splits)
 
 
 def _for_large_pure_signal(
@@ -271,7 +202,7 @@ def _for_large_pure_signal(
 ) -> Outline:
     """Return rounds for a large signal under pure epsilon, whose levels share their splits."""
     depth = 2 + (signal >= PURE_SIGNAL_FOR_DEPTH_THREE) + (signal >= PURE_SIGNAL_FOR_DEPTH_FOUR)
-    rounds = replace(_rounds_alone(depth, 60), shared_splits=True)
+    rounds = replace(rounds_alone(depth, 60), shared_splits=True)
     if base is not None:
         rounds = replace(rounds, base=base, base_part=base_part)
     if encoding.n_features > MANY_FEATURES:  # quantiles of so many would cost too much
@@ -283,32 +214,20 @@ def _pure(encoding: Encoding, signal: float | None, n_rows: int | None) -> Outli
     if signal is None or n_rows is None:
         return Outline(NOTHING, Fraction(1, 50), 0, None, 16, 2, SPLIT_PART)
     if encoding.n_classes == 2:
-        return _pure_two_classes(encoding, signal, n_rows)
+        if signal < LARGE_PURE_SIGNAL:
+            return of_two_classes(encoding, signal, n_rows)
+        columns = encoding.n_features <= MANY_FEATURES and signal >= PURE_SIGNAL_FOR_DEPTH_THREE
+        regression = _regression(encoding, "l1") if columns else None
+        return _for_large_pure_signal(encoding, regression, LARGE_SIGNAL_BASE_PART, signal)
     affordable = max(int(signal / PURE_SIGNAL_FOR_EACH_FEATURE), FEWEST_FEATURES)
     base = HistogramBase(n_rows, affordable if affordable < encoding.n_features else None)
     if signal < PURE_SIGNAL_FOR_ROUNDS:
-        return _base_alone(base)
+        return base_alone(base)
     if signal >= LARGE_PURE_SIGNAL:
         return _for_large_pure_signal(encoding, base, Fraction(1, 5), signal)
     if signal >= LARGE_PURE_SIGNAL_MANY_CLASSES:
         return Outline(NOTHING, Fraction(1, 5), 0, base, 60, 3, SPLIT_PART)
     return Outline(NOTHING, Fraction(1, 2), 0, base, 16, 2, SPLIT_PART)
-
-
-def _pure_two_classes(encoding: Encoding, signal: float, n_rows: int) -> Outline:
-    """Return class means, stumps, then trees; of few features a step before these at first, a regression at last."""
-    if signal < PURE_SIGNAL_FOR_STUMPS:
-        return _base_alone(ClassMeansBase(n_rows))
-    few_features, (few, enough) = encoding.n_features <= MANY_FEATURES, PURE_SIGNALS_FOR_DIRECTION
-    regression = _regression(encoding, "l1") if few_features else None
-    if signal >= LARGE_PURE_SIGNAL:
-        base = regression if signal >= PURE_SIGNAL_FOR_DEPTH_THREE else None
-        return _for_large_pure_signal(encoding, base, LARGE_SIGNAL_BASE_PART, signal)
-    if signal < (PURE_SIGNAL_FOR_TREES if few_features else PURE_SIGNAL_FOR_TREES_MANY_FEATURES):
-        return _rounds_alone(1)
-    if few <= signal < enough and regression is not None:
-        return replace(_rounds_alone(2), base=DirectionBase(n_rows), base_part=DIRECTION_PART)
-    return _rounds_alone(2)
 
 
 def _concentrated(encoding: Encoding, signal: float, n_rows: int) -> Outline:
@@ -326,9 +245,9 @@ def _many_classes(encoding: Encoding, signal: float, n_rows: int) -> Outline:
     if few <= strength < enough and descends:
         return _descent_alone(_turned(encoding, signal, n_rows) or descent)
     if strength < enough:
-        return _base_alone(HistogramBase(n_rows))
+        return base_alone(HistogramBase(n_rows))
     rounds = _for_large_signal(encoding, None, signal) if signal > LARGE_SIGNAL else _binned(None, START_PART, 60, 2)
-    part = _falling(MOST_DESCENT_PART, DESCENT_PART, strength / STRENGTH_FOR_LESS_MANY_CLASSES)
+    part = falling(MOST_DESCENT_PART, DESCENT_PART, strength / STRENGTH_FOR_LESS_MANY_CLASSES)
     turned = _turned(encoding, signal * float(part), n_rows, TURNED_SHAKE_BEFORE_TREES)
     base = turned or DescentBase(n_rows, DESCENT_STEPS)
     return replace(rounds, base=base, base_part=part) if descends else rounds
@@ -342,12 +261,12 @@ def _two_classes_few_features(encoding: Encoding, signal: float, n_rows: int) ->
         return _descent_alone(_turned(encoding, signal, n_rows) or descent)
     regression = _regression(encoding, "l2")
     if signal < SIGNAL_FOR_TREES_TWO_CLASSES:
-        stumps = _rounds_alone(1)
+        stumps = rounds_alone(1)
         return stumps if regression is None else replace(stumps, base=regression, base_part=Fraction(1, 2))
     rounds = _binned(regression, BASE_PART, 60, 2)
     if signal > LARGE_SIGNAL:
         rounds = _for_large_signal(encoding, regression, signal)
-    part = _falling(BASE_PART, LARGE_SIGNAL_BASE_PART, strength / STRENGTH_FOR_LESS_FEW_FEATURES)
+    part = falling(BASE_PART, LARGE_SIGNAL_BASE_PART, strength / STRENGTH_FOR_LESS_FEW_FEATURES)
     turned = _turned(encoding, signal * float(part), n_rows, TURNED_SHAKE_BEFORE_TREES)
     return rounds if turned is None else replace(rounds, base=turned, base_part=part)
 
@@ -367,7 +286,7 @@ def _two_classes_many_features(encoding: Encoding, signal: float, n_rows: int) -
             alone = strength < STRENGTH_FOR_STUMPS
             return _descent_alone(descent) if alone else Outline(BINS_PART, part, 0, descent, 16, 1, ranks=ranks)
     if signal < SIGNAL_FOR_TREES_TWO_CLASSES:
-        return _rounds_alone(1)
+        return rounds_alone(1)
     large = signal > LARGE_SIGNAL
-    rounds = _on_public_cells(_for_large_signal(encoding, None, signal)) if large else _rounds_alone(2, 30)
+    rounds = _on_public_cells(_for_large_signal(encoding, None, signal)) if large else rounds_alone(2, 30)
     return _after_descent(rounds, encoding, signal, n_rows)

@@ -13,18 +13,15 @@ from fractions import Fraction
 from privet.learners.boosting.choice_base import ChoiceBase
 from privet.learners.boosting.gradients import Norm
 from privet.learners.boosting.outline import (
-    ALL,
     BINS_PART,
     LARGE_SIGNAL,
     LARGE_SIGNAL_BASE_PART,
-    MANY_FEATURES,
-    NOTHING,
     QUANTILE_LEVELS,
     START_PART,
-    Outline,
     rounds_and_depth,
     signal_of,
 )
+from privet.learners.boosting.outlined import ALL, MANY_FEATURES, NOTHING, Outline
 from privet.learners.boosting.rank_counts import RankCounts
 from privet.learners.boosting.regression_base import AdditiveBase
 from privet.learners.boosting.stepwise_base import StepwiseBase

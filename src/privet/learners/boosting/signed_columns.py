@@ -1,13 +1,14 @@
 """Columns of values from -1 to 1, as large as each other, since cube noise is paid for the largest.
 
-A numeric feature has a line by its rank among its cells, and a missing value a column of its own; a feature of two
-codes has one column of -1 and 1, one of more has a column for each of them. A record has a single cell of a feature,
-hence a value other than zero in at most one of its columns: the columns of a feature are a group of numbers, of which a
-record moves one by at most one. All records have a constant, a group by itself, where that is measured.
+A numeric feature has a line by its rank among its cells, and a missing value a column of its own. Each category but the
+first has a column, and a record of the first category counts against all of them: a feature of two categories has one
+column of -1 and 1, and no feature has more columns than it can tell apart, as cube noise grows with their number. All
+that a record adds to a feature's columns is of size one at most: they are a group of numbers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,19 +24,20 @@ from privet.tables.protocol import Block, Floats, IntArray
 from privet.trees.structure import FeatureCodes
 
 USUAL_MISSING = 0.05  # how many values of a feature are taken to be missing, where some can be
-CONSTANT_GROUP = (1,)
 
 
 @dataclass(frozen=True, eq=False)
 class SignedColumns:
-    """The columns: every cell of a feature has a value in one of them.
+    """The columns: every cell of a feature has a value, in one of them or in several that follow each other.
 
     Attributes
     ----------
     offsets : int64 array
         Where each feature's cells begin.
-    column, value : int64 arrays of shape (total number of cells,)
-        The cell's column, and its value there, from -`FINE` to `FINE`.
+    column, width : int64 arrays of shape (total number of cells,)
+        The first column in which the cell has a value, and in how many; none of features that are not measured.
+    value : int64 array of shape (total number of cells,)
+        The value there, from -`FINE` to `FINE`; times the width no more than that.
     usual : float64 array of shape (n_columns,)
         The square of a usual record's value in each column, in units of one.
     middle : float64 array of shape (n_columns,)
@@ -44,6 +46,7 @@ class SignedColumns:
 
     offsets: IntArray
     column: IntArray
+    width: IntArray
     value: IntArray
     usual: Floats
     middle: Floats
@@ -54,32 +57,81 @@ class SignedColumns:
         return int(self.usual.size)
 
     @classmethod
-    def of(cls, grid: CellGrid, steepness: float = 1.0) -> SignedColumns:
-        """Lay out the columns of all features; lines that are steeper reach their ends before the last cell."""
-        column, value, usual, middle = list[int](), list[int](), list[float](), list[float]()
-        for feature, n_columns in enumerate(columns_of(grid.domains)):
-            n_codes, present = int(grid.domains.n_codes[feature]), int(grid.domains.n_cells[feature])
-            places, first = range(n_columns), len(usual)
-            if grid.domains.ordered[feature]:
-                rank = np.clip(steepness * np.linspace(-1, 1, present), -1, 1)
-                line = np.rint(FINE * rank).astype(np.int64) * (present > 1)
-                missing = n_codes - present
-                column += [first] * present + [first + n_columns - 1] * missing
-                value += [*line.tolist(), *[FINE] * missing]
-                usual += [float((line**2).mean()) / FINE**2] * (n_columns - missing) + [USUAL_MISSING] * missing
-                middle += [0.0] * (n_columns - missing) + [USUAL_MISSING] * missing
-            elif n_columns > 1:
-                column += [first + k for k in places]
-                value += [FINE for _ in places]
-                usual += [1 / n_columns for _ in places]
-                middle += [1 / n_columns for _ in places]
-            else:
-                column += [first] * n_codes
-                value += [-FINE, FINE] if n_codes == 2 else [0]
-                usual += [1.0 for _ in places]
-                middle += [0.0 for _ in places]
-        of_cells = np.array([column, value], dtype=np.int64)
-        return cls(grid.cells.offsets, of_cells[0], of_cells[1], np.array(usual), np.array(middle))
+    def of(cls, grid: CellGrid, steepness: float = 1.0, measured: Sequence[int] | None = None) -> SignedColumns:
+        """Lay out the columns of these features in this order, default all; steep lines reach their ends early."""
+        order = range(grid.domains.n_codes.size) if measured is None else measured
+        of_feature = {feature: _columns_of_feature(grid, feature, steepness) for feature in order}
+        sizes = [of_feature[feature].usual.size for feature in order]
+        first = dict(zip(order, np.cumsum([0, *sizes])[:-1].tolist(), strict=True))
+        column, width, value = (np.zeros(grid.cells.offsets[-1], np.int64) for _ in range(3))
+        for feature, of in of_feature.items():
+            cells = slice(grid.cells.offsets[feature], grid.cells.offsets[feature + 1])
+            column[cells], width[cells], value[cells] = first[feature] + of.column, of.width, of.value
+        usual, middle = (
+            np.concatenate([getattr(of_feature[feature], name) for feature in order] or [np.zeros(0)])
+            for name in ("usual", "middle")
+        )
+        return cls(grid.cells.offsets, column, width, value, usual, middle)
+
+    def score_of_cells(self, weights: Floats) -> Floats:
+        """Return what each cell gives: the sum of its values times the weights of their columns."""
+        return self.value / FINE * self._sum_over_columns(weights)
+
+    def deviation_of_cells(self, deviations: Floats) -> Floats:
+        """Return the deviation of that, where each column's weight has a deviation of its own."""
+        spread: Floats = np.abs(self.value) / FINE * np.sqrt(np.maximum(self._sum_over_columns(deviations**2), 0))
+        return spread
+
+    def _sum_over_columns(self, of_columns: Floats) -> Floats:
+        up_to = np.concatenate([[0.0], np.cumsum(of_columns)])
+        total: Floats = up_to[self.column + self.width] - up_to[self.column]
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class _FeatureColumns:
+    """The columns of one feature, numbered from zero: of its cells, and of each column."""
+
+    column: IntArray
+    width: IntArray
+    value: IntArray
+    usual: Floats
+    middle: Floats
+
+
+def _columns_of_feature(grid: CellGrid, feature: int, steepness: float) -> _FeatureColumns:
+    n_codes, present = int(grid.domains.n_codes[feature]), int(grid.domains.n_cells[feature])
+    if grid.domains.ordered[feature]:
+        return _line(present, n_codes - present, steepness)
+    return _categories(n_codes)
+
+
+def _line(present: int, missing: int, steepness: float) -> _FeatureColumns:
+    """Return a line by the rank among cells, unless there is only one, and a column where values can be missing."""
+    lines = int(present > 1)
+    rank = np.clip(steepness * np.linspace(-1, 1, present), -1, 1) * lines
+    line = np.rint(FINE * rank).astype(np.int64)
+    square = float((line**2).mean()) / FINE**2
+    return _FeatureColumns(
+        column=np.repeat([0, lines], [present, missing]),
+        width=np.repeat([lines, 1], [present, missing]),
+        value=np.concatenate([line, [FINE] * missing]).astype(np.int64),
+        usual=np.repeat([square, USUAL_MISSING], [lines, missing]),
+        middle=np.repeat([0.0, USUAL_MISSING], [lines, missing]),
+    )
+
+
+def _categories(n_codes: int) -> _FeatureColumns:
+    """Return a column for each category but the first, which counts against all of them together."""
+    n_columns = n_codes - 1
+    against = FINE // max(n_columns, 1)
+    return _FeatureColumns(
+        column=np.maximum(np.arange(n_codes) - 1, 0),
+        width=np.minimum(np.repeat([n_columns, 1], [1, n_columns]), n_columns),
+        value=np.repeat([-against if n_columns else 0, FINE], [1, n_columns]),
+        usual=np.full(n_columns, (1 + (against / FINE) ** 2) / n_codes),
+        middle=np.full(n_columns, (1 - against / FINE) / n_codes),
+    )
 
 
 @compiled
@@ -88,6 +140,7 @@ def _add_by_class(
     target: NDArray[np.int32],
     offsets: IntArray,
     column: IntArray,
+    width: IntArray,
     value: IntArray,
     sums: IntArray,
 ) -> None:
@@ -95,37 +148,33 @@ def _add_by_class(
         of_class = sums[1 if target[row] == 1 else 0]
         for feature in range(cells.shape[1]):
             cell = offsets[feature] + np.int64(cells[row, feature])
-            of_class[column[cell]] += value[cell]
-        of_class[-1] += FINE
+            for k in range(column[cell], column[cell] + width[cell]):
+                of_class[k] += value[cell]
 
 
 @dataclass(frozen=True, eq=False)
 class ClassSums:
-    """Add up the values in all columns, and the constant, of each of two classes' records.
+    """Add up the values in all columns of each of two classes' records.
 
     Notes
     -----
-    *Privacy.* A record has one value of each feature, and the constant, all in its class: see `DirectionBase` and
-    `ClassMeansBase`, which release the difference of the two, and each of them.
+    *Privacy.* A record adds to the columns of each feature no more than `FINE`, all of them together, all in its class:
+    see `privet.learners.boosting.class_means.ClassMeans` and `privet.learners.boosting.direction_base.DirectionBase`.
     """
 
     columns: SignedColumns
 
     def __call__(self, block: Block) -> IntArray:
-        """Return int64 sums of shape (2, n_columns + 1), the constant's last."""
-        of, sums = self.columns, np.zeros((2, self.columns.n_columns + 1), np.int64)
-        _add_by_class(block.state[CELL_STATE], block.target, of.offsets, of.column, of.value, sums)
+        """Return int64 sums of shape (2, n_columns)."""
+        of, sums = self.columns, np.zeros((2, self.columns.n_columns), np.int64)
+        _add_by_class(block.state[CELL_STATE], block.target, of.offsets, of.column, of.width, of.value, sums)
         return sums
 
 
 def columns_of(domains: FeatureCodes) -> list[int]:
     """Return how many columns each feature has; none where all records have the same code."""
-    found = list[int]()
-    for ordered, n_codes, n_cells in zip(domains.ordered, domains.n_codes, domains.n_cells, strict=True):
-        if ordered:
-            found.append(int(n_cells > 1) + int(n_codes - n_cells))
-        else:
-            found.append(int(n_codes) if n_codes > 2 else int(n_codes) - 1)
+    lines = (domains.n_cells > 1).astype(np.int64) + domains.n_codes - domains.n_cells
+    found: list[int] = np.where(domains.ordered, lines, domains.n_codes - 1).tolist()
     return found
 
 

@@ -1,0 +1,71 @@
+"""How frequent two classes are: what is released, and what boosting makes of a class that is rare."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privet import BoostingClassifier, Numeric, Schema
+from privet.learners.boosting.cells import CellGrid, without_base
+from privet.learners.boosting.frequencies_base import RARE, FrequenciesBase, is_rare
+from privet.learners.boosting.outlined import MANY_FEATURES
+from privet.learners.boosting.two_classes_outline import SIGNALS_FOR_A_LOOK
+from privet.mechanisms.release import open_release
+from privet.privacy.ledger import Ledger
+from privet.privacy.terms import Allowance, Terms
+from privet.tables import MemoryTable
+from privet.testing import seeded_noise
+
+FEATURES = {f"x{k}": Numeric(0, 1) for k in range(MANY_FEATURES + 1)}
+N_ROWS = sum(SIGNALS_FOR_A_LOOK) // 2
+
+
+def started(labels, epsilon, n_rows):
+    encoding = Schema(FEATURES, classes=[0, 1]).encoding(4)
+    grid = CellGrid.of(encoding, CellGrid.public_cuts(encoding))
+    table = MemoryTable(encoding, np.zeros((len(FEATURES), len(labels)), dtype=np.uint8), np.array(labels, np.int32))
+    base, allowance = FrequenciesBase(n_rows), Allowance.of(epsilon)
+    plan = base.plan(encoding, Terms(), allowance.whole)
+    start = without_base(encoding, grid, np.zeros(1), 1.0)
+    return base.run(table, open_release(Ledger(Terms(), allowance)), plan, start)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.8])
+def test_without_noise_a_model_begins_at_the_classes_shares(share):
+    labels = np.arange(1_000) < 1_000 * share
+    found = started(labels, 1_000.0, 1_000)
+    np.testing.assert_allclose(found.frequencies, [1 - share, share], atol=1e-3)
+    np.testing.assert_allclose(found.start[0] / (1 << 16), np.log(share / (1 - share)), atol=0.02)
+    assert found.n_records == 1_000
+
+
+def test_where_noise_is_all_there_is_classes_are_taken_for_equally_frequent():
+    found = started(np.ones(50), 1e-4, 50)
+    np.testing.assert_allclose(found.frequencies, 0.5, atol=0.01)
+
+
+def test_a_class_is_rare_below_a_quarter_whichever_it_is():
+    assert not is_rare(None)
+    assert not is_rare(np.array([RARE, 1 - RARE]))
+    assert is_rare(np.array([RARE - 0.01, 1.01 - RARE]))
+    assert is_rare(np.array([0.9, 0.1]))
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace"])
+@pytest.mark.parametrize(("rarer", "is_one_rare"), [(0.04, True), (0.45, False)])
+def test_class_means_take_the_place_of_rounds_where_a_class_is_rare(rarer, is_one_rare, neighbours):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.random((N_ROWS, len(FEATURES))), columns=list(FEATURES))
+    labels = np.where(np.arange(N_ROWS) < rarer * N_ROWS, "yes", "no")
+    schema = Schema(FEATURES, classes=["no", "yes"], neighbours=neighbours)
+    steps = 2 if neighbours == "replace" else 1
+    model = BoostingClassifier(float(steps), 0.0, schema, n_rows_hint=N_ROWS, random_state=0)
+    planned = model.plan()
+    with seeded_noise(1):
+        model.fit(frame, labels)
+    names = [event.name for event in model.privacy_.events]
+    assert any("sums of columns" in name for name in names) == is_one_rare
+    assert any("round" in name for name in names) != is_one_rare
+    assert planned.epsilon == steps
+    assert (model.model_.trees is None) == is_one_rare
+    assert np.isfinite(model.noise_interval(frame)).all()
+    assert "rare" in planned.table() or "rare" in str(planned.to_dict())
