@@ -3,13 +3,23 @@
 import math
 from fractions import Fraction
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from privet import (
+    BoostingClassifier,
+    Numeric,
+    PrivaTreeClassifier,
+    RandomDecisionForestClassifier,
+    Schema,
+    Unit,
+)
 from privet.errors import ParameterError
 from privet.privacy.events import Cost, Mechanism, Parallel, Sequential, readable
 from privet.privacy.laws import DiscreteGaussian, DiscreteLaplace
+from privet.privacy.noise_limits import LARGEST_SCALE
 from privet.privacy.terms import Allowance, Share, Terms
 
 ONE = Fraction(1)
@@ -83,6 +93,41 @@ def test_a_pure_share_gives_laplace_and_permute_and_flip_and_a_rho_share_the_oth
     assert terms.choice("c", Share(epsilon=ONE)).mechanism is Mechanism.PERMUTE_AND_FLIP
     assert terms.choice("c", Share(rho=ONE)).mechanism is Mechanism.EXPONENTIAL
     assert terms.noise("c", None).cost == Cost.unbounded()
+
+
+SMALLEST = Fraction(1, LARGEST_SCALE)
+
+
+def test_noise_that_is_too_large_to_draw_is_refused_when_it_is_planned():
+    """Not when it is drawn, after the budget was charged."""
+    terms = Terms()
+    assert terms.laplace("counts", SMALLEST).parameter == LARGEST_SCALE
+    assert terms.cube("sums", 4 * SMALLEST, groups=(1, 2)).parameter == LARGEST_SCALE // 4
+    assert terms.gaussian("sums", SMALLEST**2 / 2).parameter == LARGEST_SCALE**2
+    for planned in (
+        lambda: terms.laplace("counts", SMALLEST / 2),
+        lambda: Terms("replace").laplace("counts", SMALLEST),
+        lambda: terms.cube("sums", 3 * SMALLEST, groups=(1, 2)),
+        lambda: terms.gaussian("sums", SMALLEST**2 / 5),
+    ):
+        with pytest.raises(ParameterError, match="give a larger epsilon"):
+            planned()
+
+
+@pytest.mark.parametrize("learner", [BoostingClassifier, PrivaTreeClassifier, RandomDecisionForestClassifier])
+@pytest.mark.parametrize("hint", [None, 200, "unknown"])
+@pytest.mark.parametrize("epsilon", [1e-8, 1e-12, 1e-16, 1e-20])
+def test_an_epsilon_that_is_too_small_to_draw_noise_for_is_refused_by_plan_and_fit_alike(learner, hint, epsilon):
+    schema = Schema({"x": Numeric(0, 1), "y": Numeric(0, 1)}, classes=[0, 1], unit=Unit("id", 5))
+    model = learner(epsilon, 0.0, schema, n_rows_hint=hint, random_state=0)
+    frame = pd.DataFrame({"x": [0.1, 0.9] * 20, "y": [0.5] * 40, "id": range(40)})
+    try:
+        model.plan()
+    except ParameterError:
+        with pytest.raises(ParameterError, match="give a larger epsilon"):
+            model.fit(frame, [0, 1] * 20)
+    else:
+        model.fit(frame, [0, 1] * 20)
 
 
 @given(st.fractions(min_value=Fraction(1, 10**6), max_value=100))

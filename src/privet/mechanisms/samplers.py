@@ -38,6 +38,7 @@ from privet.mechanisms.exact_integer import (
     powers_of_e,
 )
 from privet.mechanisms.joint_sampling import draw_cuts
+from privet.privacy.noise_limits import LARGEST_SCALE
 from privet.tables.protocol import IntArray
 
 __all__ = [
@@ -54,7 +55,6 @@ __all__ = [
 
 
 FEW = 16
-_LARGEST_SCALE = 2**50
 # How many digits (of 16 bits) of the powers of 1/e are tabulated at first; they hardly ever are too few.
 _FIRST_POWER_DIGITS = 4
 # The most words that are fetched at once; this many stay in the processor's cache.
@@ -102,7 +102,7 @@ def discrete_laplace(scale: Fraction, size: int, source: Source) -> IntArray:
     -------
     int64 array of shape (size,)
     """
-    _check_scale(scale, Fraction(_LARGEST_SCALE), "scale")
+    _check_scale(scale, Fraction(LARGEST_SCALE), "scale")
     if not _are_few(size, source) and scale.numerator <= LIMIT and scale.denominator < 2**62:
         s, d = scale.numerator, scale.denominator
         return _in_bulk(lambda *state: fill_laplace(s, d, *state), size, 4, source)
@@ -126,7 +126,7 @@ def discrete_gaussian(sigma_squared: Fraction, size: int, source: Source) -> Int
     -------
     int64 array of shape (size,)
     """
-    _check_scale(sigma_squared, Fraction(_LARGEST_SCALE) ** 2, "sigma_squared")
+    _check_scale(sigma_squared, Fraction(LARGEST_SCALE) ** 2, "sigma_squared")
     sigma = None if _are_few(size, source) else _exact_root(sigma_squared)
     if sigma is not None and sigma.numerator <= LIMIT and sigma.denominator < 2**62:
         s, d = sigma.numerator, sigma.denominator
@@ -151,7 +151,7 @@ def discrete_cube(scale: Fraction, groups: Sequence[int], source: Source) -> Int
     -------
     int64 array of shape (sum of groups,)
     """
-    _check_scale(scale, Fraction(_LARGEST_SCALE, sum(groups) + 1), "scale")
+    _check_scale(scale, Fraction(LARGEST_SCALE, sum(groups) + 1), "scale")
 
     def geometric(size: int) -> IntArray:
         # Discrete Laplace noise, given that it is not negative, is geometric; it is more often than not.

@@ -21,6 +21,7 @@ from privet.parameters import exact
 from privet.privacy import exact_delta, exact_gaussian
 from privet.privacy.conversions import epsilon_to_zcdp
 from privet.privacy.events import Cost, Event, Mechanism
+from privet.privacy.noise_limits import check_can_be_drawn
 
 if TYPE_CHECKING:
     from privet.schema.schema import Schema
@@ -273,6 +274,7 @@ class Terms:
         """
         _check_positive(name, epsilon)
         scale = friendly_scale_up(Fraction(l1) * self.steps / epsilon)
+        check_can_be_drawn(name, scale)
         event = Event(name, Mechanism.LAPLACE, scale, Fraction(l1), Cost.pure(epsilon), sees)
         if largest is None or largest >= l1:
             return event
@@ -298,6 +300,7 @@ class Terms:
         """
         _check_positive(name, epsilon)
         scale = friendly_scale_up(Fraction(norm) * self.steps / epsilon)
+        check_can_be_drawn(name, scale, sum(groups))
         return Event(name, Mechanism.CUBE, scale, Fraction(norm), Cost.pure(epsilon), sees, groups=tuple(groups))
 
     def gaussian(
@@ -321,6 +324,7 @@ class Terms:
             by_size = moved * (4 if signed else 2)
             moved = by_size if replaced is None else max(moved, min(by_size, Fraction(replaced)))
         sigma_squared = friendly_sigma_squared_up(moved * self.max_rows**2 / (2 * rho))
+        check_can_be_drawn(name, Fraction(math.isqrt(math.ceil(sigma_squared))))
         return Event(name, Mechanism.GAUSSIAN, sigma_squared, Fraction(l2_squared), Cost(None, rho), sees)
 
     def sharpened(self, event: Event, whole: Share | None, beside: Sequence[Event] = ()) -> Event:
