@@ -155,6 +155,32 @@ def test_noise_intervals_hold_the_prediction_and_shrink_with_epsilon(schema):
         model.noise_interval(X, 1.5)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("schema", [TWO, THREE])
+@pytest.mark.parametrize("times", [1e4, 1e9])
+def test_noise_beyond_all_measure_gives_intervals_of_everything_and_no_warning(schema, times, monkeypatch):
+    X, y = labelled(schema)
+    model = BoostingClassifier(1.0, 1e-6, schema, n_rows_hint=6000, random_state=0).fit(X, y)
+    of_model, scores, reach = model._shaken(model._codes(X), 0.9)
+    monkeypatch.setattr(BoostingClassifier, "_shaken", lambda *_: (of_model, scores, times * reach))
+    low, high = model.noise_interval(X)
+    assert low.max() < 1e-6
+    assert high.min() > 1 - 1e-6
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("epsilon", [1e-7, 1e-5])
+def test_next_to_no_budget_for_labels_overflows_nothing(n_classes, epsilon):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((60, 3)), rng.integers(0, n_classes, 60)
+    schema = Schema({name: Numeric(0, 1) for name in "abc"}, classes=list(range(n_classes)), neighbours="label")
+    model = BoostingClassifier(epsilon, 0.0, schema, random_state=0).fit(X, y)
+    low, high = model.noise_interval(X)
+    said = model.predict_proba(X)
+    assert ((low <= said + 1e-9) & (said <= high + 1e-9)).all()
+
+
 def test_noise_intervals_are_about_as_wide_as_predictions_vary_from_fit_to_fit():
     X, y = labelled()
     few = X[:50]

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier, PrivateRegressor
@@ -229,12 +230,13 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
         """
         model, scores, reach = self._shaken(self._codes(X), coverage)
         if model.link == "logistic":
-            low, high = (1 / (1 + np.exp(-(scores + side * reach))) for side in (-1, 1))
+            low, high = (expit(scores + side * reach) for side in (-1, 1))
             return np.hstack([1 - high, low]), np.hstack([1 - low, high])
         weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-        others = weights.sum(axis=1, keepdims=True) - weights
-        low, high = (weights * np.exp(side * reach) for side in (-1, 1))
-        return low / (low + others), high / (high + others)
+        others = np.maximum(weights.sum(axis=1, keepdims=True) - weights, np.finfo(np.float64).tiny)
+        odds = np.log(np.maximum(weights, np.finfo(np.float64).tiny)) - np.log(others)
+        low, high = (expit(odds + side * reach) for side in (-1, 1))
+        return low, high
 
 
 class BoostingRegressor(_Boosted, PrivateRegressor):

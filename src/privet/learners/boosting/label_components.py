@@ -134,8 +134,9 @@ def _divided(variances: Floats, noise: float, sampling: float) -> tuple[Floats, 
     amounts = parts(high)
     amounts[0] = max(amounts[0], 1e-6)
     amounts /= amounts.sum()
-    error = sampling + noise / np.maximum(amounts, 1e-300)
-    return amounts, float((variances * error / (variances + error)).sum())
+    held = np.maximum(amounts, 1e-300)  # both parts of the fraction times that, so that little budget overflows nothing
+    unknown = variances * (sampling * held + noise) / ((variances + sampling) * held + noise)
+    return amounts, float(unknown.sum())
 
 
 def _prior(grid: CellGrid) -> Floats:
