@@ -18,8 +18,8 @@ from privet.audit.enumeration import Enumerating, Subject
 from privet.audit.exact import exact_audit
 from privet.audit.pure_noise import length
 from privet.estimators.learning import Hints
-from privet.learners.boosting import direction_base, grouped_noise
-from privet.learners.boosting.class_means import ClassMeans
+from privet.learners.boosting import class_means, direction_base, grouped_noise
+from privet.learners.boosting.class_means import CENTRES_PART, ClassMeans
 from privet.learners.boosting.class_means_base import ClassMeansBase
 from privet.learners.boosting.direction_base import DirectionBase
 from privet.learners.boosting.frequencies_base import FrequenciesBase
@@ -47,11 +47,13 @@ CODES = {"few": (range(4), range(2), range(3), range(1)), "many": ((0, 3), range
 BASES = {
     "direction": DirectionBase(100),
     "histograms": HistogramBase(100),
-    "class means": ClassMeansBase(ClassMeans(100), Fraction(1, 3)),
+    "class means": ClassMeansBase(100, ClassMeans(), Fraction(1, 3)),
+    "class means around centres": ClassMeansBase(100, ClassMeans(most_centred=100), Fraction(1, 3)),
 }
+CENTRED = BASES["class means around centres"]
 EACH = pytest.mark.parametrize("base", BASES.values(), ids=BASES)
 ALONE = {**BASES, "frequencies": FrequenciesBase(100)}
-SOME_FEATURES = [HistogramBase(100, 2, groups=2), ClassMeansBase(ClassMeans(100, 2), Fraction(1, 3))]
+SOME_FEATURES = [HistogramBase(100, 2, groups=2), ClassMeansBase(100, ClassMeans(2), Fraction(1, 3))]
 SOME = pytest.mark.parametrize("base", SOME_FEATURES, ids=str)
 TERMS = [Terms(), Terms("replace"), Terms("add_remove", 2, "id"), Terms("replace", 2, "id"), Terms("label", 2, "id")]
 
@@ -73,14 +75,14 @@ def classes_of(base):
     return (0, 1, 2) if isinstance(base, HistogramBase) else (0, 1)
 
 
-def what_records_add(monkeypatch, terms, base, kind="few"):
+def what_records_add(monkeypatch, terms, base, kind="few", rows_deviation=0.0):
     """Return the events of all releases, and what each record adds to each of them, by features and class."""
     alone = Outline(Fraction(0), Fraction(1), 0, base)
     monkeypatch.setattr("privet.learners.boosting.learner.outline", lambda *_: alone)
     features, classes = FEATURES if kind == "few" else WITH_MANY, classes_of(base)
     encoding = Schema(features, classes=list(classes)).encoding(3)
     allowance, learner = Allowance.of(1.0), Boosting()
-    plan = learner.plan(encoding, terms, allowance.whole, Hints(n_rows=100))
+    plan = learner.plan(encoding, terms, allowance.whole, Hints(n_rows=100, rows_deviation=rows_deviation))
     records, added = list(product(*CODES[kind], classes)), {}
     for record in records:
         codes = np.array([record[:-1]], dtype=np.uint8).T.copy()
@@ -108,9 +110,9 @@ def neighbours(terms, records):
             yield from product(picked, picked)
 
 
-def largest_loss(monkeypatch, terms, base, kind="few"):
+def largest_loss(monkeypatch, terms, base, kind="few", rows_deviation=0.0):
     """Return the largest loss of all releases together, of any two neighbours."""
-    events, added = what_records_add(monkeypatch, terms, base, kind)
+    events, added = what_records_add(monkeypatch, terms, base, kind, rows_deviation)
 
     def loss(leaving, coming):
         moved = [
@@ -125,7 +127,15 @@ def largest_loss(monkeypatch, terms, base, kind="few"):
 @pytest.mark.parametrize("terms", TERMS, ids=str)
 @pytest.mark.parametrize("base", ALONE.values(), ids=ALONE)
 def test_all_that_is_released_in_groups_moves_by_just_what_is_paid_for(base, terms, monkeypatch):
-    assert 0.999 < largest_loss(monkeypatch, terms, base) <= 1
+    # means of all records hang on no label that is known: they are paid for since a record without one is left out
+    beside = Fraction(2, 3) * CENTRES_PART if base is CENTRED and terms.neighbours == "label" else 0
+    assert 0.999 < largest_loss(monkeypatch, terms, base) + beside <= 1
+
+
+@pytest.mark.parametrize("terms", TERMS, ids=str)
+@pytest.mark.parametrize("base", [ALONE["frequencies"], ALONE["class means"]], ids=str)
+def test_where_the_number_of_records_is_unsure_a_record_changes_the_count_of_one_class(base, terms, monkeypatch):
+    assert 0.999 < largest_loss(monkeypatch, terms, base, rows_deviation=1e4) <= 1
 
 
 @pytest.mark.parametrize("terms", TERMS[:2], ids=str)
@@ -151,7 +161,7 @@ def test_half_of_the_noise_would_be_refuted(base, monkeypatch):
 
 def halve_the_noise(monkeypatch):
     halved = _with_half_of_the_noise(grouped_noise.plan_grouped)
-    for module in (direction_base, grouped_noise):
+    for module in (class_means, direction_base, grouped_noise):
         monkeypatch.setattr(module, "plan_grouped", halved)
 
 
@@ -202,7 +212,7 @@ def test_the_exact_audit_refutes_half_of_the_noise(base, monkeypatch):
     assert exact_audit(subject("add_remove", classes_of(base), almost_all, monkeypatch), 2).refuted
 
 
-LOOK = Outline(Fraction(0), Fraction(1, 10), 0, FrequenciesBase(100), 1, 1, SPLIT_PART, if_rare=ClassMeans(100))
+LOOK = Outline(Fraction(0), Fraction(1, 10), 0, FrequenciesBase(100), 1, 1, SPLIT_PART, if_rare=ClassMeans())
 NEITHER_IS_RARE, ONE_IS_RARE = 0, 90 * FINE  # how many more records one class has than the other, as released
 
 

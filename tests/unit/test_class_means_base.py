@@ -10,7 +10,7 @@ import pytest
 from privet import BoostingClassifier, Categorical, Numeric, Schema
 from privet.errors import ParameterError
 from privet.learners.boosting.cells import CellGrid, without_base
-from privet.learners.boosting.class_means import STEEPNESS, ClassMeans
+from privet.learners.boosting.class_means import CENTRES_PART, STEEPNESS, ClassMeans
 from privet.learners.boosting.class_means_base import ClassMeansBase
 from privet.learners.boosting.gradient_growth import CELL_STATE
 from privet.learners.boosting.grouped_noise import plan_by_class, plan_grouped, variance_of_groups
@@ -22,6 +22,7 @@ from privet.privacy.events import Mechanism
 from privet.privacy.ledger import Ledger
 from privet.privacy.terms import Allowance, Terms
 from privet.tables import MemoryTable
+from privet.testing import seeded_noise
 
 FEATURES = {
     "x": Numeric(0, 1, bins=5, missing=True),
@@ -41,12 +42,15 @@ def tabled(rows, labels):
     return MemoryTable(ENCODING, codes, np.array(labels, dtype=np.int32)).derive(CELL_STATE, GRID.cells)
 
 
-def base_of(n_rows, most_columns=None):
-    return ClassMeansBase(ClassMeans(n_rows, most_columns), Fraction(1, 3))
+CENTRED = 100
 
 
-def run(table, n_rows, epsilon=1.0, most_columns=None, seed=0):
-    base, allowance = base_of(n_rows, most_columns), Allowance.of(epsilon)
+def base_of(n_rows, most_columns=None, most_centred=0):
+    return ClassMeansBase(n_rows, ClassMeans(most_columns, most_centred), Fraction(1, 3))
+
+
+def run(table, n_rows, epsilon=1.0, most_columns=None, seed=0, most_centred=0):
+    base, allowance = base_of(n_rows, most_columns, most_centred), Allowance.of(epsilon)
     plan = base.plan(ENCODING, Terms(), allowance.whole)
     start = without_base(ENCODING, GRID, np.zeros(1), 1.0)
     return base.run(table, open_release(Ledger(Terms(), allowance)), plan, GRID, start, public_rng(seed))
@@ -117,10 +121,11 @@ def test_sums_are_those_of_each_class_records():
     np.testing.assert_array_equal(tabled(rows, labels).aggregate(ClassSums(COLUMNS)), expected)
 
 
+@pytest.mark.parametrize("most_centred", [0, CENTRED])
 @pytest.mark.parametrize("frequent", [0.0, 1.5])
-def test_without_noise_records_are_ranked_and_decided_as_the_classes_are(frequent):
+def test_without_noise_records_are_ranked_and_decided_as_the_classes_are(frequent, most_centred):
     rows, odds, labels = drawn(20_000, 1, frequent)
-    found = run(tabled(rows, labels), 20_000, 100.0)
+    found = run(tabled(rows, labels), 20_000, 100.0, most_centred=most_centred)
     scores = scores_of(found, rows)
     assert np.corrcoef(scores, odds)[0, 1] > 0.95
     best = np.mean((odds > 0) == labels)
@@ -170,14 +175,14 @@ def test_a_share_of_rho_is_refused_and_without_privacy_there_is_no_noise():
     with pytest.raises(ParameterError, match="a share of epsilon"):
         base_of(100).plan(ENCODING, Terms(), Allowance.of(1.0, 1e-6).whole)
     plan = base_of(100).plan(ENCODING, Terms(), None)
-    assert {event.mechanism for event in (plan.frequencies.more, *plan.means.sums)} == {Mechanism.NOTHING}
+    assert {event.mechanism for event in (plan.frequencies.sizes, *plan.means.sums)} == {Mechanism.NOTHING}
 
 
 def test_without_columns_the_frequencies_are_all_there_is():
     encoding = Schema({"one": Categorical(["only"])}, classes=[0, 1]).encoding(4)
     plan = base_of(100).plan(encoding, Terms(), Allowance.of(1.0).whole)
     assert plan.means.sizes == ()
-    assert plan.events == (plan.frequencies.more,)
+    assert plan.events == (plan.frequencies.sizes,)
     assert plan.events[0].cost.epsilon == 1
     schema = Schema({"one": Categorical(["only"])}, classes=["no", "yes"])
     frame = pd.DataFrame({"one": ["only"] * 9})
@@ -247,3 +252,45 @@ def test_cube_noise_is_planned_unless_very_many_categories_make_it_the_larger_on
 def test_very_many_numbers_have_laplace_noise_which_is_drawn_at_once():
     for n_groups, mechanism in ((500, Mechanism.CUBE), (501, Mechanism.LAPLACE)):
         assert plan_grouped(Terms(), "counts", Fraction(1), [4] * n_groups).mechanism is mechanism
+
+
+def test_columns_whose_means_are_known_are_zero_there():
+    means = np.array([-0.5, 0.1, 0.2, 0.3, 0.4, 1.0])
+    found = SignedColumns.of(GRID, STEEPNESS, means=means)
+    np.testing.assert_allclose(found.value[:5] / FINE, [-1, 0, 1, 1, 1], atol=1e-3)
+    np.testing.assert_allclose(found.value[11:13] / FINE, [-1, 0], atol=1e-3)
+    np.testing.assert_array_equal(found.value[5:11], COLUMNS.value[5:11])
+    np.testing.assert_allclose(found.middle, [0, 0.1, 0.2, 0.3, 0.4, 0])
+
+
+def test_means_of_all_records_are_a_part_of_the_budget_and_see_the_same_columns():
+    share = Allowance.of(1.0).whole
+    for too_few in (0, 5):
+        assert base_of(100, None, too_few).plan(ENCODING, Terms(), share).means.centres is None
+    for most_columns in (None, 4):
+        planned = base_of(100, most_columns, CENTRED).plan(ENCODING, Terms(), share)
+        centres, (first, _) = planned.means.centres, planned.means.sums
+        assert centres.cost.epsilon == Fraction(2, 3) * CENTRES_PART
+        assert first.cost.epsilon == Fraction(2, 3) * (1 - CENTRES_PART)
+        assert centres.groups == first.groups == planned.means.sizes
+
+
+def test_lines_around_the_means_rank_records_whose_values_are_all_near_one_end():
+    """A steep line in the middle of the range is flat there."""
+    encoding = Schema(numbers(4), classes=[0, 1]).encoding(256)
+    grid = CellGrid.of(encoding, CellGrid.public_cuts(encoding))
+    rng = np.random.default_rng(7)
+    codes = np.minimum(rng.exponential(12, (4, 8_000)), 60).astype(np.uint8)
+    labels = (rng.random(8_000) < 1 / (1 + np.exp((12 - codes[0]) / 4))).astype(np.int32)
+    table = MemoryTable(encoding, codes, labels).derive(CELL_STATE, grid.cells)
+
+    def reach(most_centred):
+        base, allowance = base_of(8_000, None, most_centred), Allowance.of(20.0)
+        plan = base.plan(encoding, Terms(), allowance.whole)
+        start = without_base(encoding, grid, np.zeros(1), 1.0)
+        with seeded_noise(5):
+            found = base.run(table, open_release(Ledger(Terms(), allowance)), plan, grid, start, public_rng(0))
+        cells = grid.cells.offsets[0] + grid.cells.cell[0][np.arange(0, 60, 5)]
+        return np.ptp(found.tables[cells, 0]) / (1 << 16)
+
+    assert reach(CENTRED) > 0.1 > 10 * reach(0)

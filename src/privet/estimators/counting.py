@@ -208,7 +208,8 @@ class CountedFirst:
             for digits in range(MOST_DIGITS):
                 number = 10**digits
                 clear = again is None or count is None or number >= CLEAR * count.deviation
-                known = Hints(number, hints.shared_coins)
+                looks_taken = (count,) if clear else (count, again)
+                known = Hints(number, hints.shared_coins, _deviation_of(looks_taken))
                 planned = self._decided(encoding, terms, left if clear else rest, known).plan.whole
                 yield planned if clear or again is None else Sequential((again, planned))
 
@@ -226,10 +227,11 @@ class CountedFirst:
         with release.filter(plan.learning) if isinstance(plan.learning, Filter) else release.either(plan.learning):
             if seen is not None and plan.again is not None and seen.number < CLEAR * seen.deviation:
                 seen, share = seen.joined(_Seen.of(release.noisy(count, plan.again), plan.again)), plan.rest
-            n_rows = _n_read(table) if seen is None else seen.n_rows
+            n_rows, deviation = (_n_read(table), 0.0) if seen is None else (seen.n_rows, seen.deviation)
             if self.tell is not None:
                 self.tell(n_rows)
-            decided = self._decided(table.encoding, plan.terms, share, Hints(n_rows, plan.shared_coins))
+            known = Hints(n_rows, plan.shared_coins, deviation)
+            decided = self._decided(table.encoding, plan.terms, share, known)
             with decided.within(release):
                 return decided.learner.grow(table, release, rng, decided.plan)
 
@@ -296,6 +298,13 @@ class _Seen:
     def n_rows(self) -> int:
         """What to plan with. A number below the noise says no more than that there are hardly more than that."""
         return about(max(self.number, self.deviation))
+
+
+def _deviation_of(looks: tuple[Event | None, ...]) -> float:
+    """Return the deviation of the mean of all looks at a number, each weighted by how sure it is; none is sure."""
+    weights = [look.deviation**-2 for look in looks if look is not None]
+    deviation: float = math.fsum(weights) ** -0.5 if weights else 0.0
+    return deviation
 
 
 def _n_read(table: Table) -> int | None:

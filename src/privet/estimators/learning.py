@@ -29,10 +29,13 @@ class Hints:
         A guess at the number of records.
     shared_coins : bool
         Whether records may share their secret coins, since these go by a column of the table.
+    rows_deviation : float
+        The deviation of the noise in that number, where it was bought; nothing where somebody vouches for it.
     """
 
     n_rows: int | None = None
     shared_coins: bool = False
+    rows_deviation: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -136,4 +136,5 @@ class Found:
 
 def part_of(hints: Hints, part: Fraction) -> Hints:
     """Return the hints for a part of the records."""
-    return replace(hints, n_rows=None if hints.n_rows is None else max(1, int(hints.n_rows * part)))
+    n_rows = None if hints.n_rows is None else max(1, int(hints.n_rows * part))
+    return replace(hints, n_rows=n_rows, rows_deviation=hints.rows_deviation * float(part))

@@ -49,22 +49,22 @@ class ReleasedSums:
         The noisy sums of both classes.
     deviations : float64 array of shape (n_columns,)
         The deviations of the noise, the same for both.
-    n_rows : int
-        A public guess at the number of records.
+    n_records : float
+        About how many records there are.
     columns : SignedColumns
         The columns.
     """
 
     sums: Floats
     deviations: Floats
-    n_rows: int
+    n_records: float
     columns: SignedColumns
 
     @cached_property
     def spread_of_means(self) -> float:
         """How far the columns' means are from what they are taken to be, squared, in units of usual values' squares."""
-        away = self.sums.sum(axis=0) / self.n_rows - self.columns.middle
-        beyond_noise = math.fsum(away**2 - 2 * self.deviations**2 / self.n_rows**2)
+        away = self.sums.sum(axis=0) / self.n_records - self.columns.middle
+        beyond_noise = math.fsum(away**2 - 2 * self.deviations**2 / self.n_records**2)
         return min(max(beyond_noise / math.fsum(self.columns.usual), LEAST_SPREAD), 1.0)
 
 
@@ -116,7 +116,7 @@ def _for_share(released: ReleasedSums, share: float) -> tuple[Discriminant, floa
     difference as well, more of the rarer class's: what that adds to the product of both is taken away.
     """
     columns, (first, second), variance = released.columns, released.sums, released.deviations**2
-    n, usual = released.n_rows, released.columns.usual
+    n, usual = released.n_records, released.columns.usual
     size = n * share * (1 - share)
     apart = (second * (1 - share) - first * share) / size
     noise = variance * (share**2 + (1 - share) ** 2) / size**2
@@ -138,7 +138,7 @@ def _evidence_of_means(released: ReleasedSums, share: float) -> float:
     """
     columns, length = released.columns, math.hypot(share, 1 - share)
     along = (share * released.sums[1] + (1 - share) * released.sums[0]) / length
-    reach = released.n_rows * length
+    reach = released.n_records * length
     variance = released.deviations**2 + reach**2 * released.spread_of_means * columns.usual
     unlikely = np.log(variance) + (along - reach * columns.middle) ** 2 / variance
     return columns.n_columns * math.log(length) - 0.5 * math.fsum(unlikely)

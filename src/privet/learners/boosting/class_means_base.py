@@ -25,7 +25,7 @@ class ClassMeansBasePlan:
     base : ClassMeansBase
         What is planned.
     frequencies : FrequenciesPlan
-        How many more records one class has than the other.
+        How frequent the classes are.
     means : ClassMeansPlan
         The sums of each class.
     """
@@ -46,6 +46,8 @@ class ClassMeansBase:
 
     Parameters
     ----------
+    n_rows : int
+        A guess at the number of records.
     means : ClassMeans
         What comes after the frequencies.
     frequencies_part : Fraction
@@ -56,14 +58,17 @@ class ClassMeansBase:
     *Privacy.* The costs of both add up.
     """
 
+    n_rows: int
     means: ClassMeans
     frequencies_part: Fraction
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> ClassMeansBasePlan:
+    def plan(
+        self, encoding: Encoding, terms: Terms, share: Share | None, rows_deviation: float = 0.0
+    ) -> ClassMeansBasePlan:
         """Divide a budget over both; without columns the frequencies have all of it."""
         means = self.means.plan(encoding, terms, times(share, 1 - self.frequencies_part))
         of_frequencies = times(share, self.frequencies_part if means.sizes else Fraction(1))
-        frequencies = FrequenciesBase(self.means.n_rows).plan(encoding, terms, of_frequencies)
+        frequencies = FrequenciesBase(self.n_rows).plan(encoding, terms, of_frequencies, rows_deviation)
         return ClassMeansBasePlan(self, frequencies, means)
 
     def run(

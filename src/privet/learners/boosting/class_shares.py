@@ -45,7 +45,7 @@ def released_shares(table: Table, release: Release, planned: Event, n_rows: int)
     return shares_of(counts / FINE, (planned.deviation / FINE) ** 2, n_rows)
 
 
-def shares_of(sizes: Floats, variance: float, n_rows: int) -> Floats:
+def shares_of(sizes: Floats, variance: float, n_rows: float) -> Floats:
     """Return the shares of classes from their noisy sizes, which are drawn towards equal ones by how noisy they are."""
     even = np.full(sizes.size, n_rows / sizes.size)
     held = np.maximum(drawn_towards(sizes, even, variance), SMALLEST_CLASS_SHARE * even)

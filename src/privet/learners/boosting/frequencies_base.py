@@ -1,4 +1,4 @@
-"""How frequent two classes are: one number under pure epsilon, on which most decisions hang where signal is little.
+"""How frequent two classes are under pure epsilon: what most decisions hang on where signal is little.
 
 It is asked by itself before class means (`privet.learners.boosting.class_means_base`), and before rounds whose place
 class means take where one class turns out to be rare.
@@ -13,7 +13,7 @@ import numpy as np
 
 from privet.learners.boosting.cells import BaseTables, held_frequencies, in_fixed_point
 from privet.learners.boosting.class_discriminant import NoisyShare
-from privet.learners.boosting.class_shares import ClassCounts, log_shares, shares_of
+from privet.learners.boosting.class_shares import ClassCounts, log_shares, plan_classes, shares_of
 from privet.learners.boosting.rank_counts import FINE
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
@@ -22,6 +22,7 @@ from privet.schema.encoding import Encoding
 from privet.tables.protocol import Floats, Table
 
 RARE = 0.25  # a class that fewer of the records have
+UNSURE = 2  # times as much noise in the number of records as in what tells classes apart: both classes are counted
 
 
 def is_rare(frequencies: Floats | None) -> bool:
@@ -32,44 +33,60 @@ def is_rare(frequencies: Floats | None) -> bool:
     return frequencies is not None and float(frequencies.min()) < RARE
 
 
-def at_share(start: BaseTables, share: float, n_rows: int) -> BaseTables:
+def at_share(start: BaseTables, share: float, n_records: float) -> BaseTables:
     """Begin where all records have the log-odds of the second class's share."""
     shares = np.array([1 - share, share])
     frequencies = held_frequencies(shares)
-    return replace(start, start=in_fixed_point(log_shares(shares)), n_records=float(n_rows), frequencies=frequencies)
+    return replace(start, start=in_fixed_point(log_shares(shares)), n_records=n_records, frequencies=frequencies)
 
 
 @dataclass(frozen=True)
 class FrequenciesPlan:
-    """How many more records one class has than the other, as planned.
+    """How frequent the classes are, as planned.
 
     Attributes
     ----------
     base : FrequenciesBase
         What is planned.
-    more : Event
-        Its noise.
+    sizes : Event
+        The noise of how many more records one class has than the other, or of how many each of them has.
+    rows_deviation : float
+        The deviation of the guess at the number of records; where it says too little, both classes are counted.
+    is_counted : bool
+        Whether they are.
     """
 
     base: FrequenciesBase
-    more: Event
+    sizes: Event
+    rows_deviation: float = 0.0
+    is_counted: bool = False
 
     @property
     def events(self) -> tuple[Event]:
-        """One number."""
-        return (self.more,)
+        """One number, or two of which a record changes one."""
+        return (self.sizes,)
 
     def share(self, base: BaseTables) -> NoisyShare:
         """Return what is known of the second class's share when this was released, and begins a model."""
         assert base.frequencies is not None
-        even, variance = self.base.n_rows / 2, self.variance
+        even, variance = base.n_records / 2, self.variance
         left = math.sqrt(variance * even**2 / (even**2 + variance))  # of what is drawn towards equal shares
-        return NoisyShare(float(base.frequencies[1]), left / self.base.n_rows)
+        return NoisyShare(float(base.frequencies[1]), left / base.n_records)
 
     @property
     def variance(self) -> float:
-        """Of the noise of a class's size."""
-        return (self.more.deviation / (2 * FINE)) ** 2
+        """Of the noise of half of how many more records one class has."""
+        return (self.sizes.deviation / FINE) ** 2 / (2 if self.is_counted else 4)
+
+    def number_of(self, counted: float) -> float:
+        """Return a number of records that is hardly too small, when so many were counted.
+
+        That is the mean of guess and count by how sure either is, and the deviation of that. With too small a number
+        shares and means are too far from their middle, and decide for one class; too large a one does less harm.
+        """
+        of_guess, of_count = self.rows_deviation**2, 2 * (self.sizes.deviation / FINE) ** 2
+        both = (of_count * self.base.n_rows + of_guess * counted) / (of_guess + of_count)
+        return max(both, 0.0) + math.sqrt(of_guess * of_count / (of_guess + of_count))
 
 
 @dataclass(frozen=True)
@@ -79,27 +96,38 @@ class FrequenciesBase:
     Parameters
     ----------
     n_rows : int
-        A public guess at the number of records.
+        A guess at the number of records.
 
     Notes
     -----
     *Privacy.* How many more records one class has than the other changes by one for each record, in units of `FINE`; a
-    record that is replaced by one of the other class is two steps.
+    record that is replaced by one of the other class is two steps. Where the number of records was bought, and is known
+    so badly that it would move the shares by more than this noise, both classes are counted instead: a record changes
+    one count by one, for the same budget. What was bought before is all that this depends on.
     """
 
     n_rows: int
 
-    def plan(self, encoding: Encoding, terms: Terms, share: Share | None) -> FrequenciesPlan:
-        """Plan noise on how many more records one class has than the other."""
+    def plan(
+        self, encoding: Encoding, terms: Terms, share: Share | None, rows_deviation: float = 0.0
+    ) -> FrequenciesPlan:
+        """Plan noise on how many more records one class has than the other, or on how many each of them has."""
         more = terms.noise("base: classes", share, l1=FINE, l2_squared=FINE**2, numbers=1, signed=True)
-        return FrequenciesPlan(self, more)
+        if share is None or rows_deviation <= UNSURE * more.deviation / FINE:
+            return FrequenciesPlan(self, more, rows_deviation)
+        return FrequenciesPlan(self, plan_classes(terms, share), rows_deviation, is_counted=True)
 
     def run(self, table: Table, release: Release, plan: FrequenciesPlan, start: BaseTables) -> BaseTables:
         """Release it, and begin with the classes' shares."""
-        counts = table.aggregate(ClassCounts(2))
-        (more,) = release.noisy(np.diff(counts), plan.more) / (2 * FINE)
-        sizes = self.n_rows / 2 + np.array([-more, more])
-        return at_share(start, float(shares_of(sizes, plan.variance, self.n_rows)[1]), self.n_rows)
+        counts, n_records = table.aggregate(ClassCounts(2)), self.n_rows + plan.rows_deviation
+        if plan.is_counted:
+            sizes = release.noisy(counts, plan.sizes) / FINE
+            n_records = plan.number_of(float(sizes.sum()))
+            more = float(sizes[1] - sizes[0])
+        else:
+            (more,) = release.noisy(np.diff(counts), plan.sizes) / FINE
+        halves = n_records / 2 + np.array([-more, more]) / 2
+        return at_share(start, float(shares_of(halves, plan.variance, n_records)[1]), n_records)
 
     def __str__(self) -> str:
         return "the classes' frequencies"

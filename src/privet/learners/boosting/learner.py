@@ -24,10 +24,10 @@ from privet.learners.boosting.cells import (
 )
 from privet.learners.boosting.choice_base import ChoicePlan
 from privet.learners.boosting.class_means import ClassMeansPlan
-from privet.learners.boosting.class_means_base import ClassMeansBasePlan
+from privet.learners.boosting.class_means_base import ClassMeansBase, ClassMeansBasePlan
 from privet.learners.boosting.descent_base import DescentPlan
 from privet.learners.boosting.direction_base import DirectionPlan
-from privet.learners.boosting.frequencies_base import FrequenciesPlan, is_rare
+from privet.learners.boosting.frequencies_base import FrequenciesBase, FrequenciesPlan, is_rare
 from privet.learners.boosting.gradient_growth import CELL_STATE, GRADIENT_STATE, AddValues
 from privet.learners.boosting.gradients import SCORE_STATE, Huber, Logistic, Loss, Norm, Softmax
 from privet.learners.boosting.grid_outline import with_grids
@@ -253,7 +253,7 @@ class Boosting:
             ranks=ranks,
             window=window,
             start=plan_start(loss, terms, for_start) if start_part else None,
-            base=_plan_base(first, encoding, terms, for_base),
+            base=_plan_base(first, encoding, terms, for_base, hints.rows_deviation),
             rounds=rounds if grows else None,
             if_rare=first.if_rare.plan(encoding, terms, rounds.share) if grows and first.if_rare else None,
         )
@@ -305,13 +305,17 @@ def _recipe(encoding: Encoding, share: Share | None, first: Outline) -> Recipe:
     return LARGE_TWO_CLASSES if encoding.n_classes == 2 else LARGE_MANY_CLASSES
 
 
-def _plan_base(first: Outline, encoding: Encoding, terms: Terms, share: Share | None) -> BasePlan | None:
+def _plan_base(
+    first: Outline, encoding: Encoding, terms: Terms, share: Share | None, rows_deviation: float
+) -> BasePlan | None:
     """Plan the base, where there is one; ranks among few cells are not so far out, so that less noise is needed."""
     match first.base:
         case None:
             return None
         case AdditiveBase() | StepwiseBase():
             return first.base.plan(encoding, terms, share, first.levels)
+        case ClassMeansBase() | FrequenciesBase():
+            return first.base.plan(encoding, terms, share, rows_deviation)
         case _:
             return first.base.plan(encoding, terms, share)
 

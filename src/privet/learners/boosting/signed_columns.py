@@ -9,7 +9,7 @@ that a record adds to a feature's columns is of size one at most: they are a gro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,7 @@ class SignedColumns:
     usual : float64 array of shape (n_columns,)
         The square of a usual record's value in each column, in units of one.
     middle : float64 array of shape (n_columns,)
-        A usual record's value in each column, where nothing is known.
+        The mean of all records' values in each column; where nothing is known of it, of equally frequent values.
     """
 
     offsets: IntArray
@@ -57,10 +57,23 @@ class SignedColumns:
         return int(self.usual.size)
 
     @classmethod
-    def of(cls, grid: CellGrid, steepness: float = 1.0, measured: Sequence[int] | None = None) -> SignedColumns:
-        """Lay out the columns of these features in this order, default all; steep lines reach their ends early."""
+    def of(
+        cls,
+        grid: CellGrid,
+        steepness: float = 1.0,
+        measured: Sequence[int] | None = None,
+        means: Floats | None = None,
+    ) -> SignedColumns:
+        """Lay out the columns of these features in this order, default all; steep lines reach their ends early.
+
+        Where the means of these columns are known, with lines that are not steep, lines are zero there.
+        """
         order = range(grid.domains.n_codes.size) if measured is None else measured
         of_feature = {feature: _columns_of_feature(grid, feature, steepness) for feature in order}
+        if means is not None:
+            ends = np.cumsum([of.usual.size for of in of_feature.values()])
+            of_each = dict(zip(order, np.split(means, ends[:-1]), strict=True))
+            of_feature = {feature: _columns_of_feature(grid, feature, steepness, of_each[feature]) for feature in order}
         sizes = [of_feature[feature].usual.size for feature in order]
         first = dict(zip(order, np.cumsum([0, *sizes])[:-1].tolist(), strict=True))
         column, width, value = (np.zeros(grid.cells.offsets[-1], np.int64) for _ in range(3))
@@ -99,17 +112,21 @@ class _FeatureColumns:
     middle: Floats
 
 
-def _columns_of_feature(grid: CellGrid, feature: int, steepness: float) -> _FeatureColumns:
+def _columns_of_feature(grid: CellGrid, feature: int, steepness: float, means: Floats | None = None) -> _FeatureColumns:
     n_codes, present = int(grid.domains.n_codes[feature]), int(grid.domains.n_cells[feature])
-    if grid.domains.ordered[feature]:
-        return _line(present, n_codes - present, steepness)
-    return _categories(n_codes)
+    ordered = bool(grid.domains.ordered[feature])
+    if means is None:
+        return _line(present, n_codes - present, steepness) if ordered else _categories(n_codes)
+    if not ordered or present == 1:
+        return replace(_columns_of_feature(grid, feature, steepness), middle=means)
+    found = _line(present, n_codes - present, steepness, float(means[0]))
+    return replace(found, middle=np.append(0.0, means[1:]))
 
 
-def _line(present: int, missing: int, steepness: float) -> _FeatureColumns:
+def _line(present: int, missing: int, steepness: float, centre: float = 0.0) -> _FeatureColumns:
     """Return a line by the rank among cells, unless there is only one, and a column where values can be missing."""
     lines = int(present > 1)
-    rank = np.clip(steepness * np.linspace(-1, 1, present), -1, 1) * lines
+    rank = np.clip(steepness * (np.linspace(-1, 1, present) - centre), -1, 1) * lines
     line = np.rint(FINE * rank).astype(np.int64)
     square = float((line**2).mean()) / FINE**2
     return _FeatureColumns(

@@ -27,6 +27,7 @@ SIGNALS_FOR_A_LOOK = (100, 400)  # many features: class means in place of rounds
 SIGNALS_FOR_A_STEP, SIGNAL_FOR_EACH_COLUMN = (100, 2_000), 1  # few features: one step before trees
 SIGNALS_FOR_MEANS = (200, 2_000)  # few columns: class means in place of the step
 SIGNAL_FOR_EACH_MEAN, FEWEST_COLUMNS = 3, 4  # where there is less for each column, fewer are measured
+SIGNAL_FOR_EACH_CENTRE = 15  # class means alone: from here on the means of all records come first
 
 # Parts of the budget, which fall from the first to the second as there is more signal than once what follows.
 MEANS_PARTS, SIGNAL_FOR_LESS_MEANS = (Fraction(2, 5), Fraction(1, 5)), 400  # before trees
@@ -58,7 +59,7 @@ def small_trees(signal: float, few_features: bool) -> Outline:
 
 def means_alone(signal: float, n_rows: int) -> Outline:
     """Return no rounds."""
-    return base_alone(_frequencies_and_means(signal, n_rows))
+    return base_alone(_frequencies_and_means(signal, n_rows, int(signal / SIGNAL_FOR_EACH_CENTRE)))
 
 
 def after_a_step(rounds: Outline, n_rows: int) -> Outline:
@@ -75,7 +76,7 @@ def after_means(rounds: Outline, signal: float, n_rows: int) -> Outline:
 def unless_rare(rounds: Outline, signal: float, n_rows: int) -> Outline:
     """Return the same rounds, unless a look at how frequent the classes are puts class means in their place."""
     part = falling(*LOOK_PARTS, signal / SIGNAL_FOR_LESS_LOOK)
-    means = _means(signal * float(1 - part), n_rows)
+    means = ClassMeans(_most_columns(signal * float(1 - part)))
     return replace(rounds, base=FrequenciesBase(n_rows), base_part=part, if_rare=means)
 
 
@@ -83,10 +84,11 @@ def _within(signal: float, ends: tuple[int, int]) -> bool:
     return ends[0] <= signal < ends[1]
 
 
-def _frequencies_and_means(signal: float, n_rows: int) -> ClassMeansBase:
-    return ClassMeansBase(_means(signal, n_rows), falling(*FREQUENCIES_PARTS, signal / SIGNAL_FOR_LESS_FREQUENCIES))
+def _frequencies_and_means(signal: float, n_rows: int, most_centred: int = 0) -> ClassMeansBase:
+    part = falling(*FREQUENCIES_PARTS, signal / SIGNAL_FOR_LESS_FREQUENCIES)
+    return ClassMeansBase(n_rows, ClassMeans(_most_columns(signal), most_centred), part)
 
 
-def _means(signal: float, n_rows: int) -> ClassMeans:
-    """Return class means of as many columns as there is signal for."""
-    return ClassMeans(n_rows, max(int(signal / SIGNAL_FOR_EACH_MEAN), FEWEST_COLUMNS))
+def _most_columns(signal: float) -> int:
+    """Return of how many columns there is signal enough for the means."""
+    return max(int(signal / SIGNAL_FOR_EACH_MEAN), FEWEST_COLUMNS)
