@@ -17,6 +17,7 @@ Auto = Literal["auto"]  # the learner decides, from public facts
 # A public guess at the number of records; None to buy one where it helps; "unknown" to do without.
 RowsHint = int | Literal["unknown"] | None
 MOST_ROWS = 10**15  # of a hint: more than any table has, and safe for arithmetic in doubles
+LARGEST_SCALE = 2**50  # of noise that is drawn exactly
 
 
 def exact(value: object, name: str) -> Fraction:
@@ -130,3 +131,20 @@ def public_rng(random_state: RandomState = None) -> np.random.Generator:
 
 def _unseeded() -> np.random.Generator:
     return np.random.default_rng()
+
+
+def check_can_be_drawn(name: str, scale: Fraction, n_numbers: int = 0) -> None:
+    """Raise an error for noise whose scale, times one more than there are numbers of a joint draw, is too large.
+
+    Examples
+    --------
+    >>> check_can_be_drawn("counts", Fraction(2**50))
+    >>> check_can_be_drawn("counts", Fraction(2**50), 1)
+    Traceback (most recent call last):
+    privet.errors.ParameterError: counts: noise of scale 1.13e+15 is more than can be drawn; give a larger epsilon, ...
+    """
+    if scale * (n_numbers + 1) > LARGEST_SCALE:
+        raise ParameterError(
+            f"{name}: noise of scale {float(scale):.3g} is more than can be drawn; give a larger epsilon, since with "
+            "this one nothing but noise would be released"
+        )

@@ -17,9 +17,9 @@ from privet import (
     Unit,
 )
 from privet.errors import ParameterError
+from privet.parameters import LARGEST_SCALE
 from privet.privacy.events import Cost, Mechanism, Parallel, Sequential, readable
 from privet.privacy.laws import DiscreteGaussian, DiscreteLaplace
-from privet.privacy.noise_limits import LARGEST_SCALE
 from privet.privacy.terms import Allowance, Share, Terms
 
 ONE = Fraction(1)

@@ -38,7 +38,7 @@ from privet.mechanisms.exact_integer import (
     powers_of_e,
 )
 from privet.mechanisms.joint_sampling import draw_cuts
-from privet.privacy.noise_limits import LARGEST_SCALE
+from privet.parameters import LARGEST_SCALE
 from privet.tables.protocol import IntArray
 
 __all__ = [

@@ -17,11 +17,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from privet.errors import ParameterError
-from privet.parameters import exact
+from privet.parameters import check_can_be_drawn, exact
 from privet.privacy import exact_delta, exact_gaussian
 from privet.privacy.conversions import epsilon_to_zcdp
 from privet.privacy.events import Cost, Event, Mechanism
-from privet.privacy.noise_limits import check_can_be_drawn
 
 if TYPE_CHECKING:
     from privet.schema.schema import Schema
