@@ -75,14 +75,14 @@ def classes_of(base):
     return (0, 1, 2) if isinstance(base, HistogramBase) else (0, 1)
 
 
-def what_records_add(monkeypatch, terms, base, kind="few", rows_deviation=0.0):
+def what_records_add(monkeypatch, terms, base, kind="few"):
     """Return the events of all releases, and what each record adds to each of them, by features and class."""
     alone = Outline(Fraction(0), Fraction(1), 0, base)
     monkeypatch.setattr("privet.learners.boosting.learner.outline", lambda *_: alone)
     features, classes = FEATURES if kind == "few" else WITH_MANY, classes_of(base)
     encoding = Schema(features, classes=list(classes)).encoding(3)
     allowance, learner = Allowance.of(1.0), Boosting()
-    plan = learner.plan(encoding, terms, allowance.whole, Hints(n_rows=100, rows_deviation=rows_deviation))
+    plan = learner.plan(encoding, terms, allowance.whole, Hints(n_rows=100))
     records, added = list(product(*CODES[kind], classes)), {}
     for record in records:
         codes = np.array([record[:-1]], dtype=np.uint8).T.copy()
@@ -110,9 +110,9 @@ def neighbours(terms, records):
             yield from product(picked, picked)
 
 
-def largest_loss(monkeypatch, terms, base, kind="few", rows_deviation=0.0):
+def largest_loss(monkeypatch, terms, base, kind="few"):
     """Return the largest loss of all releases together, of any two neighbours."""
-    events, added = what_records_add(monkeypatch, terms, base, kind, rows_deviation)
+    events, added = what_records_add(monkeypatch, terms, base, kind)
 
     def loss(leaving, coming):
         moved = [
@@ -130,12 +130,6 @@ def test_all_that_is_released_in_groups_moves_by_just_what_is_paid_for(base, ter
     # means of all records hang on no label that is known: they are paid for since a record without one is left out
     beside = Fraction(2, 3) * CENTRES_PART if base is CENTRED and terms.neighbours == "label" else 0
     assert 0.999 < largest_loss(monkeypatch, terms, base) + beside <= 1
-
-
-@pytest.mark.parametrize("terms", TERMS, ids=str)
-@pytest.mark.parametrize("base", [ALONE["frequencies"], ALONE["class means"]], ids=str)
-def test_where_the_number_of_records_is_unsure_a_record_changes_the_count_of_one_class(base, terms, monkeypatch):
-    assert 0.999 < largest_loss(monkeypatch, terms, base, rows_deviation=1e4) <= 1
 
 
 @pytest.mark.parametrize("terms", TERMS[:2], ids=str)

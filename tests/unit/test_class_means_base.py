@@ -175,14 +175,14 @@ def test_a_share_of_rho_is_refused_and_without_privacy_there_is_no_noise():
     with pytest.raises(ParameterError, match="a share of epsilon"):
         base_of(100).plan(ENCODING, Terms(), Allowance.of(1.0, 1e-6).whole)
     plan = base_of(100).plan(ENCODING, Terms(), None)
-    assert {event.mechanism for event in (plan.frequencies.sizes, *plan.means.sums)} == {Mechanism.NOTHING}
+    assert {event.mechanism for event in (plan.frequencies.more, *plan.means.sums)} == {Mechanism.NOTHING}
 
 
 def test_without_columns_the_frequencies_are_all_there_is():
     encoding = Schema({"one": Categorical(["only"])}, classes=[0, 1]).encoding(4)
     plan = base_of(100).plan(encoding, Terms(), Allowance.of(1.0).whole)
     assert plan.means.sizes == ()
-    assert plan.events == (plan.frequencies.sizes,)
+    assert plan.events == (plan.frequencies.more,)
     assert plan.events[0].cost.epsilon == 1
     schema = Schema({"one": Categorical(["only"])}, classes=["no", "yes"])
     frame = pd.DataFrame({"one": ["only"] * 9})

@@ -8,7 +8,6 @@ from privet import BoostingClassifier, Numeric, Schema
 from privet.learners.boosting.cells import CellGrid, without_base
 from privet.learners.boosting.frequencies_base import RARE, FrequenciesBase, is_rare
 from privet.learners.boosting.outlined import MANY_FEATURES
-from privet.learners.boosting.rank_counts import FINE
 from privet.learners.boosting.two_classes_outline import SIGNALS_FOR_A_LOOK
 from privet.mechanisms.release import open_release
 from privet.privacy.ledger import Ledger
@@ -72,45 +71,30 @@ def test_contrasts_take_the_place_of_rounds_where_a_class_is_rare(rarer, is_one_
     assert "rare" in planned.table() or "rare" in str(planned.to_dict())
 
 
-def counted(labels, epsilon, n_rows, rows_deviation):
+def test_of_a_bought_number_one_deviation_more_is_taken():
+    """With half of the true number shares are twice as far from one half."""
     encoding = Schema(FEATURES, classes=[0, 1]).encoding(4)
-    grid = CellGrid.of(encoding, CellGrid.public_cuts(encoding))
-    table = MemoryTable(encoding, np.zeros((len(FEATURES), len(labels)), dtype=np.uint8), np.array(labels, np.int32))
-    base, allowance = FrequenciesBase(n_rows), Allowance.of(epsilon)
-    plan = base.plan(encoding, Terms(), allowance.whole, rows_deviation)
-    start = without_base(encoding, grid, np.zeros(1), 1.0)
-    return plan, base.run(table, open_release(Ledger(Terms(), allowance)), plan, start)
-
-
-def test_where_the_number_of_records_is_a_bad_guess_both_classes_are_counted():
-    labels = np.arange(1_000) < 200
-    plan, found = counted(labels, 10.0, 400, 300.0)
-    assert plan.is_counted
-    assert found.n_records == pytest.approx(1_000, abs=10)
-    np.testing.assert_allclose(found.frequencies, [0.8, 0.2], atol=0.01)
-    plan, found = counted(labels, 10.0, 400, 0.1)
-    assert not plan.is_counted
-    assert found.n_records == 400.1
-
-
-def test_a_guess_and_a_count_are_weighted_by_how_sure_they_are_and_their_deviation_is_added():
-    plan, _ = counted([0] * 100, 0.1, 100, 300.0)
-    of_count = 2 * (plan.sizes.deviation / FINE) ** 2
-    weight = 300.0**2 / (300.0**2 + of_count)
-    deviation = (1 / of_count + 1 / 300.0**2) ** -0.5
-    assert plan.number_of(200.0) == pytest.approx(weight * 200 + (1 - weight) * 100 + deviation)
-    assert plan.number_of(-10_000.0) == pytest.approx(deviation), "no less than its noise"
+    share = Allowance.of(1.0).whole
+    assert FrequenciesBase(400).plan(encoding, Terms(), share).n_records == 400
+    assert FrequenciesBase(400).plan(encoding, Terms(), share, 90.5).n_records == 490.5
 
 
 @pytest.mark.parametrize("n_rows", [40, 150])
-def test_without_a_hint_small_tables_have_both_classes_counted_and_charge_what_was_planned(n_rows):
-    rng = np.random.default_rng(1)
+def test_a_fit_that_bought_a_number_hands_its_deviation_on_and_spends_what_was_planned(n_rows, monkeypatch):
+    rng, seen = np.random.default_rng(1), []
+    plan = FrequenciesBase.plan
+
+    def watched(self, encoding, terms, share, rows_deviation=0.0):
+        seen.append((self.n_rows, rows_deviation))
+        return plan(self, encoding, terms, share, rows_deviation)
+
+    monkeypatch.setattr(FrequenciesBase, "plan", watched)
     frame = pd.DataFrame(rng.random((n_rows, 4)), columns=list("abcd"))
     schema = Schema({name: Numeric(0, 1) for name in "abcd"}, classes=["no", "yes"])
-    model = BoostingClassifier(0.1, 0.0, schema, random_state=0)
-    with seeded_noise(3):
-        model.fit(frame, np.where(np.arange(n_rows) % 3, "yes", "no"))
-    event = next(event for event in model.privacy_.events if "classes" in event.name)
-    assert event.sensitivity == FINE
     model = BoostingClassifier(0.1, 0.0, schema, random_state=0).fit(frame, ["yes", "no"] * (n_rows // 2))
+    looks = [event.deviation for event in model.privacy_.events if "number of records" in event.name]
+    deviation = sum(look**-2 for look in looks) ** -0.5
+    assert len(looks) == 2
+    assert seen[-1][1] == pytest.approx(deviation)
+    assert seen[-1][0] > 0.9 * deviation, "below the noise it says no more than that there are hardly more"
     assert 0.09 < model.privacy_.epsilon <= model.plan().epsilon == 0.1

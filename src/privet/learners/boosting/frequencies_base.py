@@ -13,7 +13,7 @@ import numpy as np
 
 from privet.learners.boosting.cells import BaseTables, held_frequencies, in_fixed_point
 from privet.learners.boosting.class_discriminant import NoisyShare
-from privet.learners.boosting.class_shares import ClassCounts, log_shares, plan_classes, shares_of
+from privet.learners.boosting.class_shares import ClassCounts, log_shares, shares_of
 from privet.learners.boosting.rank_counts import FINE
 from privet.mechanisms.release import Release
 from privet.privacy.events import Event
@@ -22,7 +22,6 @@ from privet.schema.encoding import Encoding
 from privet.tables.protocol import Floats, Table
 
 RARE = 0.25  # a class that fewer of the records have
-UNSURE = 2  # times as much noise in the number of records as in what tells classes apart: both classes are counted
 
 
 def is_rare(frequencies: Floats | None) -> bool:
@@ -42,51 +41,38 @@ def at_share(start: BaseTables, share: float, n_records: float) -> BaseTables:
 
 @dataclass(frozen=True)
 class FrequenciesPlan:
-    """How frequent the classes are, as planned.
+    """How many more records one class has than the other, as planned.
 
     Attributes
     ----------
     base : FrequenciesBase
         What is planned.
-    sizes : Event
-        The noise of how many more records one class has than the other, or of how many each of them has.
-    rows_deviation : float
-        The deviation of the guess at the number of records; where it says too little, both classes are counted.
-    is_counted : bool
-        Whether they are.
+    more : Event
+        Its noise.
+    n_records : float
+        A number of records that is hardly too small.
     """
 
     base: FrequenciesBase
-    sizes: Event
-    rows_deviation: float = 0.0
-    is_counted: bool = False
+    more: Event
+    n_records: float
 
     @property
     def events(self) -> tuple[Event]:
-        """One number, or two of which a record changes one."""
-        return (self.sizes,)
+        """One number."""
+        return (self.more,)
 
     def share(self, base: BaseTables) -> NoisyShare:
         """Return what is known of the second class's share when this was released, and begins a model."""
         assert base.frequencies is not None
-        even, variance = base.n_records / 2, self.variance
+        even, variance = self.n_records / 2, self.variance
         left = math.sqrt(variance * even**2 / (even**2 + variance))  # of what is drawn towards equal shares
-        return NoisyShare(float(base.frequencies[1]), left / base.n_records)
+        return NoisyShare(float(base.frequencies[1]), left / self.n_records)
 
     @property
     def variance(self) -> float:
-        """Of the noise of half of how many more records one class has."""
-        return (self.sizes.deviation / FINE) ** 2 / (2 if self.is_counted else 4)
-
-    def number_of(self, counted: float) -> float:
-        """Return a number of records that is hardly too small, when so many were counted.
-
-        That is the mean of guess and count by how sure either is, and the deviation of that. With too small a number
-        shares and means are too far from their middle, and decide for one class; too large a one does less harm.
-        """
-        of_guess, of_count = self.rows_deviation**2, 2 * (self.sizes.deviation / FINE) ** 2
-        both = (of_count * self.base.n_rows + of_guess * counted) / (of_guess + of_count)
-        return max(both, 0.0) + math.sqrt(of_guess * of_count / (of_guess + of_count))
+        """Of the noise of a class's size."""
+        return (self.more.deviation / (2 * FINE)) ** 2
 
 
 @dataclass(frozen=True)
@@ -101,9 +87,8 @@ class FrequenciesBase:
     Notes
     -----
     *Privacy.* How many more records one class has than the other changes by one for each record, in units of `FINE`; a
-    record that is replaced by one of the other class is two steps. Where the number of records was bought, and is known
-    so badly that it would move the shares by more than this noise, both classes are counted instead: a record changes
-    one count by one, for the same budget. What was bought before is all that this depends on.
+    record that is replaced by one of the other class is two steps. The number of records that this is divided by is a
+    public guess, or was bought before.
     """
 
     n_rows: int
@@ -111,23 +96,21 @@ class FrequenciesBase:
     def plan(
         self, encoding: Encoding, terms: Terms, share: Share | None, rows_deviation: float = 0.0
     ) -> FrequenciesPlan:
-        """Plan noise on how many more records one class has than the other, or on how many each of them has."""
+        """Plan noise on how many more records one class has than the other.
+
+        Of a number that was bought, take one deviation more. With too small a number shares and means are too far from
+        their middle, so that one class is predicted throughout; too large a one does little harm.
+        """
         more = terms.noise("base: classes", share, l1=FINE, l2_squared=FINE**2, numbers=1, signed=True)
-        if share is None or rows_deviation <= UNSURE * more.deviation / FINE:
-            return FrequenciesPlan(self, more, rows_deviation)
-        return FrequenciesPlan(self, plan_classes(terms, share), rows_deviation, is_counted=True)
+        return FrequenciesPlan(self, more, self.n_rows + rows_deviation)
 
     def run(self, table: Table, release: Release, plan: FrequenciesPlan, start: BaseTables) -> BaseTables:
         """Release it, and begin with the classes' shares."""
-        counts, n_records = table.aggregate(ClassCounts(2)), self.n_rows + plan.rows_deviation
-        if plan.is_counted:
-            sizes = release.noisy(counts, plan.sizes) / FINE
-            n_records = plan.number_of(float(sizes.sum()))
-            more = float(sizes[1] - sizes[0])
-        else:
-            (more,) = release.noisy(np.diff(counts), plan.sizes) / FINE
-        halves = n_records / 2 + np.array([-more, more]) / 2
-        return at_share(start, float(shares_of(halves, plan.variance, n_records)[1]), n_records)
+        counts = table.aggregate(ClassCounts(2))
+        (more,) = release.noisy(np.diff(counts), plan.more) / (2 * FINE)
+        sizes = plan.n_records / 2 + np.array([-more, more])
+        share = float(shares_of(sizes, plan.variance, plan.n_records)[1])
+        return at_share(start, share, plan.n_records)
 
     def __str__(self) -> str:
         return "the classes' frequencies"
