@@ -34,7 +34,7 @@ LEARNERS = ("Boosting", "RandomDecisionForest", "PrivaTree", "MultinomialForest"
 HINTS = ("hint", "bought", "unknown")
 GUARANTEES = {"pure": 0.0, "approximate": 1e-6}
 EPSILONS = (0.1, 0.5, 1.0)
-FEW_ROWS, SPLITS_OF_FEW_ROWS, SPLITS = 2_500, 40, 10
+SPLITS_OF_FEW_ROWS, SPLITS = {600: 160, 2_500: 40}, 10  # tables with fewer rows than that
 COMMAND = "python benchmarks/no_hint.py --data FOLDER"
 
 
@@ -74,7 +74,7 @@ class Hinted:
 
 def splits_of(task: Task) -> int:
     """How many splits a task has."""
-    return SPLITS_OF_FEW_ROWS if task.n_rows < FEW_ROWS else SPLITS
+    return next((splits for few, splits in SPLITS_OF_FEW_ROWS.items() if task.n_rows < few), SPLITS)
 
 
 def measured(tasks: Sequence[Task], cells: Cells, minutes: float, methods: Sequence[Hinted]) -> None:
@@ -140,8 +140,10 @@ def page(table: pd.DataFrame, earlier: str) -> str:
         "# Without a hint of the number of records",
         "",
         f"Made by `{COMMAND}`: accuracy in percent, mean of {table.tasks.min()} tasks, tuning sets among them.",
-        f"Tables with fewer than {FEW_ROWS:,} records have {SPLITS_OF_FEW_ROWS} splits of 80/20, others {SPLITS};",
-        "rows of an earlier run have half as many.",
+        f"Tables have {SPLITS} splits of 80/20, with fewer records "
+        + ", ".join(f"than {few:,} {splits}" for few, splits in reversed(SPLITS_OF_FEW_ROWS.items()))
+        + "; rows of",
+        "an earlier run have fewer.",
         "*Hint*: the number of training records rounded to one digit. *Bought*: `n_rows_hint=None`, which spends a",
         "hundredth of the budget on it, and up to a twentieth where a table is small. *Unknown*:",
         '`n_rows_hint="unknown"`. These two in points above or below the hint, with the standard error that chance in',

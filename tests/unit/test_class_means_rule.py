@@ -46,8 +46,10 @@ def test_with_next_to_no_signal_class_means_are_right_more_often_than_trees(mean
 @pytest.mark.parametrize("signals", [(SIGNAL_FOR_ROUNDS, 50), (50, SIGNAL_FOR_ROUNDS_FEW_COLUMNS)])
 def test_of_few_columns_they_rank_better_and_are_right_as_often(means, signals):
     accuracy, auc = gains(means, [FEW], signals, MEANS)
-    assert auc.mean() > 2 * auc.sem()
-    assert accuracy.mean() > -accuracy.sem()
+    assert auc.mean() > 3 * auc.sem()
+    assert accuracy.mean() > -2 * accuracy.sem()
+    accuracy, _ = gains(means, [FEW], (SIGNAL_FOR_ROUNDS, SIGNAL_FOR_ROUNDS_FEW_COLUMNS), MEANS)
+    assert accuracy.mean() > accuracy.sem()
 
 
 def test_with_more_signal_they_are_right_less_often_than_trees_after_one_step(means):
