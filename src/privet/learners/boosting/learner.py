@@ -55,6 +55,7 @@ from privet.tables import Table
 from privet.trees.quantiles import OfFeature, QuantileSearch
 from privet.trees.structure import FeatureCodes
 
+DOUBT = 0.25  # of the deviation of a bought number of records
 HISTOGRAM_CELLS = 4  # of a numeric feature where class histograms are all that is measured: no more than their groups
 FINE_BINS = 4096  # the public grid on which private quantiles are searched; so fine for the sake of long tails
 
@@ -191,8 +192,7 @@ class Boosting:
 
     def plan(self, encoding: Encoding, terms: Terms, share: Share | None, hints: Hints) -> BoostingPlan:
         """Divide the budget over bins, base and rounds; the rounds' total is fixed, what each gets is not."""
-        outlined = outline if encoding.n_classes else outline_for_regression
-        first = outlined(encoding, share, hints.n_rows, terms.steps)
+        first = _outlined(encoding, share, hints, terms.steps)
         if encoding.n_classes and share is not None and share.epsilon is not None and self.max_depth is None:
             first = with_grids(first, encoding, share, hints.n_rows, terms.steps)
 
@@ -292,6 +292,19 @@ class Boosting:
         if plan.small_trees_alone:
             base = softened(base, trees, grid)
         return assemble(table.encoding, grid, base, trees)
+
+
+def _outlined(encoding: Encoding, share: Share | None, hints: Hints, steps: int) -> Outline:
+    """Return how to begin; by class means alone where a bought number may well be of a table that is as small as that.
+
+    They lose less where there is more signal than trees do where there is less.
+    """
+    outlined = outline if encoding.n_classes else outline_for_regression
+    if hints.n_rows is not None and hints.rows_deviation > 0:
+        cautious = outlined(encoding, share, max(1, int(hints.n_rows - DOUBT * hints.rows_deviation)), steps)
+        if isinstance(cautious.base, ClassMeansBase) and not cautious.n_trees:
+            return cautious
+    return outlined(encoding, share, hints.n_rows, steps)
 
 
 def _recipe(encoding: Encoding, share: Share | None, first: Outline) -> Recipe:
