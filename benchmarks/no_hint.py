@@ -34,7 +34,7 @@ LEARNERS = ("Boosting", "RandomDecisionForest", "PrivaTree", "MultinomialForest"
 HINTS = ("hint", "bought", "unknown")
 GUARANTEES = {"pure": 0.0, "approximate": 1e-6}
 EPSILONS = (0.1, 0.5, 1.0)
-SPLITS_OF_FEW_ROWS, SPLITS = {600: 160, 2_500: 40}, 10  # tables with fewer rows than that
+SPLITS_OF_FEW_ROWS, SPLITS = {600: 160, 5_000: 40}, 10  # tables with fewer rows than that
 COMMAND = "python benchmarks/no_hint.py --data FOLDER"
 
 
