@@ -168,6 +168,16 @@ def test_noise_beyond_all_measure_gives_intervals_of_everything_and_no_warning(s
     assert high.min() > 1 - 1e-6
 
 
+def test_an_interval_is_wide_where_noise_is_larger_than_scores_lie_apart(monkeypatch):
+    X, y = labelled(THREE)
+    model = BoostingClassifier(1.0, 1e-6, THREE, n_rows_hint=6000, random_state=0).fit(X, y)
+    scores = np.array([[0.0, -40.0, -41.0]])
+    monkeypatch.setattr(BoostingClassifier, "_shaken", lambda *_: (model.model_, scores, np.full((1, 3), 60.0)))
+    low, high = model.noise_interval(X[:1])
+    assert (low < 1e-8).all()
+    assert (high > 0.99).all()
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("epsilon", [1e-7, 1e-5])

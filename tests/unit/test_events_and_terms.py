@@ -116,10 +116,11 @@ def test_noise_that_is_too_large_to_draw_is_refused_when_it_is_planned():
 
 @pytest.mark.parametrize("learner", [BoostingClassifier, PrivaTreeClassifier, RandomDecisionForestClassifier])
 @pytest.mark.parametrize("hint", [None, 200, "unknown"])
-@pytest.mark.parametrize("epsilon", [1e-8, 1e-12, 1e-16, 1e-20])
-def test_an_epsilon_that_is_too_small_to_draw_noise_for_is_refused_by_plan_and_fit_alike(learner, hint, epsilon):
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("epsilon", [1e-8, 1e-12, 3e-14, 1e-16, 1e-20])
+def test_an_epsilon_that_is_too_small_to_draw_noise_for_is_refused_by_plan_and_fit_alike(learner, hint, epsilon, delta):
     schema = Schema({"x": Numeric(0, 1), "y": Numeric(0, 1)}, classes=[0, 1], unit=Unit("id", 5))
-    model = learner(epsilon, 0.0, schema, n_rows_hint=hint, random_state=0)
+    model = learner(epsilon, delta, schema, n_rows_hint=hint, random_state=0)
     frame = pd.DataFrame({"x": [0.1, 0.9] * 20, "y": [0.5] * 40, "id": range(40)})
     try:
         model.plan()

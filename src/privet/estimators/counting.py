@@ -213,6 +213,8 @@ class CountedFirst:
                 planned = self._decided(encoding, terms, left if clear else rest, known).plan.whole
                 yield planned if clear or again is None else Sequential((again, planned))
 
+        # What cannot be drawn even for the smallest table is refused before the count is paid for.
+        self._decided(encoding, terms, rest, Hints(1, hints.shared_coins, _deviation_of((count, again))))
         learning: Filter | Either = Filter(LEARNING_NAME, Cost(left.epsilon, left.rho))
         if left.guarantee is not None:
             learning = Either(LEARNING_NAME, *left.guarantee)

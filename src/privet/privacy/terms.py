@@ -83,7 +83,10 @@ class Allowance:
             raise ParameterError(
                 f"delta must be in [0, 1), got {delta}: use 0 for pure epsilon, or far less than one over the records"
             )
-        return Allowance(e, d, epsilon_to_zcdp(e, d) if d else None)
+        rho = epsilon_to_zcdp(e, d) if d else None
+        if rho == 0:
+            raise ParameterError(f"epsilon={epsilon} is too small for delta={delta}: give a larger epsilon or no delta")
+        return Allowance(e, d, rho)
 
     @property
     def pure(self) -> Allowance:

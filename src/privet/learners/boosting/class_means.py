@@ -8,9 +8,8 @@ records better than a split or two do, and is right about as often.
 Cube noise grows with the number of columns, so that only as many are measured as there is signal for
 (`privet.learners.boosting.measured_features`). Where there is enough for each, the means of all records come first: a
 steep line in the middle of the range is flat where all values are near one end, and lines are moved to where they are.
-What is made of the sums is in
-`privet.learners.boosting.class_discriminant`. Sums of a class change only by its own records, so that both classes have
-all of the budget.
+What is made of the sums is in `privet.learners.boosting.class_discriminant`. Sums of a class change only by its own
+records, so that both classes have all of what is left of the budget.
 """
 
 from __future__ import annotations

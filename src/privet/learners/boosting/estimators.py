@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 
 from privet.errors import ParameterError
 from privet.estimators.base import PrivateClassifier, PrivateRegressor
@@ -232,11 +232,9 @@ class BoostingClassifier(_Boosted, PrivateClassifier):
         if model.link == "logistic":
             low, high = (expit(scores + side * reach) for side in (-1, 1))
             return np.hstack([1 - high, low]), np.hstack([1 - low, high])
-        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-        others = np.maximum(weights.sum(axis=1, keepdims=True) - weights, np.finfo(np.float64).tiny)
-        odds = np.log(np.maximum(weights, np.finfo(np.float64).tiny)) - np.log(others)
-        low, high = (expit(odds + side * reach) for side in (-1, 1))
-        return low, high
+        others = [logsumexp(np.delete(scores, k, axis=1), axis=1) for k in range(scores.shape[1])]
+        odds = scores - np.stack(others, axis=1)
+        return expit(odds - reach), expit(odds + reach)
 
 
 class BoostingRegressor(_Boosted, PrivateRegressor):

@@ -295,16 +295,19 @@ class Boosting:
 
 
 def _outlined(encoding: Encoding, share: Share | None, hints: Hints, steps: int) -> Outline:
-    """Return how to begin; by class means alone where a bought number may well be of a table that is as small as that.
+    """Return how to begin: with class means in place of trees where a bought number may be of so small a table.
 
     They lose less where there is more signal than trees do where there is less.
     """
-    outlined = outline if encoding.n_classes else outline_for_regression
-    if hints.n_rows is not None and hints.rows_deviation > 0:
-        cautious = outlined(encoding, share, max(1, int(hints.n_rows - DOUBT * hints.rows_deviation)), steps)
-        if isinstance(cautious.base, ClassMeansBase) and not cautious.n_trees:
-            return cautious
-    return outlined(encoding, share, hints.n_rows, steps)
+    if not encoding.n_classes:
+        return outline_for_regression(encoding, share, hints.n_rows, steps)
+    first = outline(encoding, share, hints.n_rows, steps)
+    if hints.n_rows is None or not hints.rows_deviation or not first.n_trees:
+        return first
+    cautious = outline(encoding, share, max(1, int(hints.n_rows - DOUBT * hints.rows_deviation)), steps)
+    if isinstance(cautious.base, ClassMeansBase) and not cautious.n_trees:
+        return replace(cautious, base=replace(cautious.base, n_rows=hints.n_rows))
+    return first
 
 
 def _recipe(encoding: Encoding, share: Share | None, first: Outline) -> Recipe:

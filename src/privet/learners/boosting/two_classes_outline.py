@@ -27,7 +27,7 @@ SIGNALS_FOR_A_LOOK = (100, 400)  # many features: class means in place of rounds
 SIGNALS_FOR_A_STEP, SIGNAL_FOR_EACH_COLUMN = (100, 2_000), 1  # few features: one step before trees
 SIGNALS_FOR_MEANS = (200, 2_000)  # few columns: class means in place of the step
 SIGNAL_FOR_EACH_MEAN, FEWEST_COLUMNS = 3, 4  # where there is less for each column, fewer are measured
-SIGNAL_FOR_EACH_CENTRE = 15  # class means alone: from here on the means of all records come first
+SIGNAL_FOR_EACH_CENTRE = 15  # class means alone: with more for each column the means of all records come first
 
 # Parts of the budget, which fall from the first to the second as there is more signal than once what follows.
 MEANS_PARTS, SIGNAL_FOR_LESS_MEANS = (Fraction(2, 5), Fraction(1, 5)), 400  # before trees
