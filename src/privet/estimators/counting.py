@@ -303,7 +303,7 @@ class _Seen:
 
 
 def _deviation_of(looks: tuple[Event | None, ...]) -> float:
-    """Return the deviation of the mean of all looks at a number, each weighted by how sure it is; none is sure."""
+    """Return the deviation of the mean of all looks, each weighted by how sure it is; zero without any look."""
     weights = [look.deviation**-2 for look in looks if look is not None]
     deviation: float = math.fsum(weights) ** -0.5 if weights else 0.0
     return deviation
